@@ -1,0 +1,26 @@
+package io.github.distributedsemaphore;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The backend refused the credentials or lacks a right for them. Nothing was changed. Trying again does not help before
+ * somebody grants what the message names.
+ */
+public final class BackendAccessException extends SemaphoreException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates it.
+     *
+     * @param message what happened to which semaphore or backend, and what to do
+     * @param cause what the client library said; null if nothing
+     */
+    public BackendAccessException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    @Override
+    public boolean isRetryable() {
+        return false;
+    }
+}

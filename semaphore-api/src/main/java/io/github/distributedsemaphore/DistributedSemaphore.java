@@ -1,0 +1,163 @@
+package io.github.distributedsemaphore;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * At most N holders of a name, across threads, processes and hosts.
+ *
+ * <p>Thread-safe. Getting one from a {@link SemaphoreClient} does no I/O; the semaphore itself must have been created,
+ * see {@link SemaphoreAdmin#create}. Not reentrant: a thread that acquires twice takes two slots.
+ *
+ * <p>Threads of one client that wait are served first come, first served; a call that does not wait may go ahead of
+ * them, as with a fair {@link java.util.concurrent.Semaphore}. Between clients no order is promised unless the backend's
+ * {@link Guarantees} say so.
+ *
+ * <p>All calls that may wait are interruptible and fit virtual threads. Common to all acquiring methods:
+ *
+ * <ul>
+ *   <li>giving up (time-out, interrupt, cancellation, close) leaves no trace and takes no permit;
+ *   <li>{@link NoSuchSemaphoreException} if the semaphore does not exist, or is destroyed during the wait;
+ *   <li>{@link BackendUnavailableException}, {@link OutcomeUnknownException}, {@link BackendAccessException} and
+ *       {@link IncompatibleStateException} as each of them says: the caller holds nothing then;
+ *   <li>{@link SemaphoreClosedException} if the client is closed before or during the call;
+ *   <li>{@link IllegalArgumentException} for a number of permits below one or above the limit.
+ * </ul>
+ */
+public interface DistributedSemaphore {
+    /**
+     * Returns the name.
+     *
+     * @return as the application gave it
+     */
+    String name();
+
+    /**
+     * Takes a permit, waiting for it as long as it takes.
+     *
+     * @return the permit
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     */
+    Permit acquire() throws InterruptedException;
+
+    /**
+     * Takes a permit, waiting at most so long.
+     *
+     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is for ever
+     * @return the permit
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     * @throws SemaphoreTimeoutException if none could be had in time
+     */
+    Permit acquire(Duration maxWait) throws InterruptedException;
+
+    /**
+     * Takes a permit if one is free: exactly one attempt. Blocks for it at most the
+     * {@linkplain Guarantees#operation operation bound}; not interruptible.
+     *
+     * @return the permit, or empty if all slots are held
+     */
+    Optional<Permit> tryAcquire();
+
+    /**
+     * Takes a permit, waiting at most so long.
+     *
+     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is for ever
+     * @return the permit, or empty if none could be had in time
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     */
+    Optional<Permit> tryAcquire(Duration maxWait) throws InterruptedException;
+
+    /**
+     * Takes several permits together, all or none, waiting as long as it takes. Threads of this client that come later
+     * do not overtake it; other clients may.
+     *
+     * @param permits how many, from 1 to the limit
+     * @return the permits
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     */
+    PermitGroup acquire(int permits) throws InterruptedException;
+
+    /**
+     * Takes several permits together, all or none, waiting at most so long.
+     *
+     * @param permits how many, from 1 to the limit
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @return the permits
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     * @throws SemaphoreTimeoutException if they could not be had in time
+     */
+    PermitGroup acquire(int permits, Duration maxWait) throws InterruptedException;
+
+    /**
+     * Takes several permits together if so many are free: exactly one attempt, as {@link #tryAcquire()}.
+     *
+     * @param permits how many, from 1 to the limit
+     * @return the permits, or empty if fewer slots are free
+     */
+    Optional<PermitGroup> tryAcquire(int permits);
+
+    /**
+     * Takes several permits together, all or none, waiting at most so long.
+     *
+     * @param permits how many, from 1 to the limit
+     * @param maxWait as for {@link #tryAcquire(Duration)}
+     * @return the permits, or empty if they could not be had in time
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     */
+    Optional<PermitGroup> tryAcquire(int permits, Duration maxWait) throws InterruptedException;
+
+    /**
+     * Takes a permit without blocking the caller.
+     *
+     * @return completes with the permit, or exceptionally as {@link #acquire()} throws. Cancelling it withdraws the
+     *     request; a permit that was granted meanwhile goes back. It completes on a thread of the client that nothing
+     *     else depends on, so what is chained to it may block
+     */
+    CompletableFuture<Permit> acquireAsync();
+
+    /**
+     * Takes a permit without blocking the caller, giving up after a while.
+     *
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @return as {@link #acquireAsync()}; fails with {@link SemaphoreTimeoutException} when the time is over
+     */
+    CompletableFuture<Permit> acquireAsync(Duration maxWait);
+
+    /**
+     * Takes several permits together, all or none, without blocking the caller, giving up after a while.
+     *
+     * @param permits how many, from 1 to the limit
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @return as {@link #acquireAsync(Duration)}
+     */
+    CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait);
+
+    /**
+     * Asks the backend how many slots are free. The answer may be old when it arrives: to take a permit, try. Blocks
+     * for at most the {@linkplain Guarantees#operation operation bound}.
+     *
+     * @return from 0 to the limit
+     */
+    int availablePermits();
+
+    /**
+     * Runs a task under a permit and releases the permit afterwards, however the task ends. An exception of the task is
+     * passed on as it is; a release that cannot be confirmed is logged, not thrown.
+     *
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @param task runs on the calling thread
+     * @param <T> what the task returns
+     * @param <X> what the task throws
+     * @return what the task returned
+     * @throws InterruptedException if the thread is interrupted before or while it waits for the permit
+     * @throws SemaphoreTimeoutException if no permit could be had in time; the task did not run
+     * @throws X if the task fails
+     */
+    default <T, X extends Exception> T withPermit(Duration maxWait, PermitFunction<? extends T, X> task)
+            throws InterruptedException, X {
+        try (Permit permit = acquire(maxWait)) {
+            return task.apply(permit);
+        }
+    }
+}

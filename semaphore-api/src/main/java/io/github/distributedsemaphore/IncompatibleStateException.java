@@ -1,0 +1,26 @@
+package io.github.distributedsemaphore;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is stored under the name is not a semaphore of this library, or is damaged, or is of a format this version does not
+ * know. Nothing was overwritten. The message names what was found, what was expected and the repair.
+ */
+public final class IncompatibleStateException extends SemaphoreException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates it.
+     *
+     * @param message what happened to which semaphore or backend, and what to do
+     * @param cause what the client library said; null if nothing
+     */
+    public IncompatibleStateException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    @Override
+    public boolean isRetryable() {
+        return false;
+    }
+}

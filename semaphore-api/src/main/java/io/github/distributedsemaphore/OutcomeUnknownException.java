@@ -1,0 +1,27 @@
+package io.github.distributedsemaphore;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The call was sent and its answer was not received in time: it may or may not have had its effect. The caller of an
+ * acquire holds nothing through it: the client finds out and gives back what was taken, at the latest within the detection
+ * bound. A release or an administrative call may be repeated.
+ */
+public final class OutcomeUnknownException extends SemaphoreException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates it.
+     *
+     * @param message what happened to which semaphore or backend, and what to do
+     * @param cause what the client library said; null if nothing
+     */
+    public OutcomeUnknownException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    @Override
+    public boolean isRetryable() {
+        return true;
+    }
+}

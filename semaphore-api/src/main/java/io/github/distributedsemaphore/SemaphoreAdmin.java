@@ -1,0 +1,71 @@
+package io.github.distributedsemaphore;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Creates, shows, resizes and destroys semaphores. The limit lives in the backend; clients do not state it.
+ *
+ * <p>Thread-safe. Every call blocks while it asks the backend, for a few round trips, and throws
+ * {@link BackendUnavailableException} (nothing was changed), {@link OutcomeUnknownException} (it may have been: all of
+ * them may be repeated), {@link BackendAccessException}, {@link IncompatibleStateException} or
+ * {@link SemaphoreClosedException} as each of these says, and {@link IllegalArgumentException} for a name or a number
+ * out of the range in {@link Guarantees}.
+ */
+public interface SemaphoreAdmin {
+    /**
+     * Creates a semaphore, or finds it there with the same limit.
+     *
+     * @param name its name
+     * @param limit how many slots, at least 1
+     * @return true if this call created it
+     * @throws LimitConflictException if it exists with another limit; nothing is changed
+     */
+    boolean create(String name, int limit);
+
+    /**
+     * Shows a semaphore and its holders. No side effect.
+     *
+     * @param name its name
+     * @return empty if there is none
+     */
+    Optional<SemaphoreDescription> describe(String name);
+
+    /**
+     * Lists the semaphores of the backend.
+     *
+     * @return their names in ascending order
+     * @throws UnsupportedOperationException if the backend does not declare {@link Capability#LISTING}
+     */
+    List<String> names();
+
+    /**
+     * Changes the limit. Growing wakes waiters. Shrinking removes the highest slots: when it returns nobody is granted
+     * one of them, and whoever holds one keeps it, {@link Verification#RETIRED retired}, until release.
+     *
+     * @param name its name
+     * @param limit how many slots from now on, at least 1
+     * @throws NoSuchSemaphoreException if there is none
+     */
+    void resize(String name, int limit);
+
+    /**
+     * Removes a semaphore. Waiters end with {@link NoSuchSemaphoreException}; holders keep their slots, retired, until
+     * release. Made anew under the same name, slots that are still held are not granted before they are released.
+     *
+     * @param name its name
+     * @return false if there was none
+     */
+    boolean destroy(String name);
+
+    /**
+     * Waits until no removed slot is held any more.
+     *
+     * @param name the name of a semaphore that was shrunk or destroyed
+     * @param maxWait the longest wait; zero or negative asks once
+     * @return false if some are still held when the time is over
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     */
+    boolean awaitReleased(String name, Duration maxWait) throws InterruptedException;
+}

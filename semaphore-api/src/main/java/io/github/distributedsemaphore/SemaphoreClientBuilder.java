@@ -1,0 +1,95 @@
+package io.github.distributedsemaphore;
+
+import io.github.distributedsemaphore.internal.Clients;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings of a {@link SemaphoreClient}. Each may stand in the URI as well, under the name given here, but not in both.
+ * Values are checked at {@link #connect}. Not thread-safe.
+ */
+public final class SemaphoreClientBuilder {
+    private final BackendUri uri;
+    private final @Nullable SemaphoreBackend backend;
+
+    SemaphoreClientBuilder(String uri) {
+        this.uri = BackendUri.parse(uri);
+        this.backend = null;
+    }
+
+    SemaphoreClientBuilder(SemaphoreBackend backend) {
+        this.uri = BackendUri.parse(backend.guarantees().backend() + ":");
+        this.backend = backend;
+    }
+
+    /**
+     * Says what this client calls itself in descriptions. Setting {@code label}, by default empty.
+     *
+     * @param label at most 200 characters, no control characters
+     * @return this
+     */
+    public SemaphoreClientBuilder label(String label) {
+        return set("label", label);
+    }
+
+    /**
+     * Sets how long a slot may stay taken after its holder died without a word. Setting {@code detection}; default and
+     * bounds are the backend's. Shorter means faster recovery, and less patience with a slow network or a long pause.
+     *
+     * @param bound the longest
+     * @return this
+     */
+    public SemaphoreClientBuilder detection(Duration bound) {
+        return set("detection", Durations.format(bound));
+    }
+
+    /**
+     * Sets how many times in a row a slot may pass from thread to thread of this client before other clients get a turn.
+     * Setting {@code handOffs}, by default 64, from 0 (never) to 10000.
+     *
+     * @param count how many times
+     * @return this
+     */
+    public SemaphoreClientBuilder handOffs(int count) {
+        return set("handOffs", Integer.toString(count));
+    }
+
+    /**
+     * Sets how long a slot may pass from thread to thread of this client before the backend is asked again. Setting
+     * {@code handOffTime}, by default 10 ms, from 0 to 10 s.
+     *
+     * @param bound the longest
+     * @return this
+     */
+    public SemaphoreClientBuilder handOffTime(Duration bound) {
+        return set("handOffTime", Durations.format(bound));
+    }
+
+    /**
+     * Sets a setting by name, such as one that only one backend has.
+     *
+     * @param name its name as in a URI
+     * @param value its value as in a URI
+     * @return this
+     * @throws IllegalArgumentException if it is given already
+     */
+    public SemaphoreClientBuilder set(String name, String value) {
+        uri.set(name, value);
+        return this;
+    }
+
+    /**
+     * Connects. May be called once.
+     *
+     * @return the client
+     * @throws IllegalArgumentException as {@link SemaphoreClient#connect}
+     * @throws BackendUnavailableException as {@link SemaphoreClient#connect}
+     * @throws BackendAccessException as {@link SemaphoreClient#connect}
+     */
+    public SemaphoreClient connect() {
+        return backend == null ? Clients.connect(uri) : Clients.over(backend, uri);
+    }
+}

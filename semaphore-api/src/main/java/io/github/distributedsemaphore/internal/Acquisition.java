@@ -1,0 +1,84 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import java.util.List;
+
+/** Acquires on the calling thread, which does exchanges for others while it has to wait anyway. Thread-safe. */
+final class Acquisition {
+    private final Coordinator coordinator;
+    private final Environment environment;
+
+    Acquisition(Coordinator coordinator) {
+        this.coordinator = coordinator;
+        this.environment = coordinator.environment();
+    }
+
+    /** Exactly one attempt; not interruptible. Empty if refused. */
+    List<HeldPermit> attempt(int permits) {
+        Waiter waiter = submit(permits, Deadline.NEVER, true);
+        awaitAnswer(waiter);
+        List<HeldPermit> granted = waiter.outcome();
+        if (!areSure(granted)) {
+            throw Failures.late(coordinator.name());
+        }
+        return granted;
+    }
+
+    /** Waits. Empty if the time is over. */
+    List<HeldPermit> await(int permits, Deadline deadline) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+        while (true) {
+            Waiter waiter = submit(permits, deadline, false);
+            awaitGrant(waiter);
+            List<HeldPermit> granted = waiter.outcome();
+            if (areSure(granted)) {
+                return granted;
+            }
+        }
+    }
+
+    private Waiter submit(int permits, Deadline deadline, boolean once) {
+        Thread caller = Thread.currentThread();
+        Waiter waiter = new Waiter(permits, deadline, once, () -> environment.unpark(caller));
+        coordinator.submit(waiter);
+        return waiter;
+    }
+
+    private void awaitAnswer(Waiter waiter) {
+        coordinator.driveUntil(waiter::isDone);
+    }
+
+    private void awaitGrant(Waiter waiter) throws InterruptedException {
+        // Others may bring work without end: whoever serves them keeps its time, and can be interrupted.
+        coordinator.drive(() -> waiter.isDone()
+                || waiter.deadline().isPast(environment.nanoTime())
+                || Thread.currentThread().isInterrupted());
+        while (!waiter.isDone()) {
+            if (waiter.deadline().isPast(environment.nanoTime())) {
+                coordinator.expire(waiter);
+                awaitAnswer(waiter);
+                return;
+            }
+            environment.park(this, waiter.deadline().nanosFrom(environment.nanoTime()));
+            if (Thread.interrupted()) {
+                if (coordinator.withdraw(waiter)) {
+                    throw new InterruptedException();
+                }
+                // Granted just before: the caller gets the permit, and the interrupt at its next wait.
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    /** The process may have been stopped between grant and return: what is not sure any more is not handed out. */
+    private boolean areSure(List<HeldPermit> granted) {
+        if (granted.stream().allMatch(HeldPermit::isValid)) {
+            return true;
+        }
+        Closing.quietly(coordinator, granted);
+        return false;
+    }
+}

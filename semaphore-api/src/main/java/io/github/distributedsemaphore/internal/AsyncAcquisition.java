@@ -1,0 +1,88 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/**
+ * One acquire whose caller does not wait. It completes on a worker that nothing else depends on, so what is chained to the
+ * future may block.
+ *
+ * @param <T> what the future completes with
+ */
+final class AsyncAcquisition<T> {
+    private final CompletableFuture<T> future = new CompletableFuture<>();
+    private final Coordinator coordinator;
+    private final Environment environment;
+    private final int permits;
+    private final Deadline deadline;
+    private final Function<List<HeldPermit>, T> shape;
+    private final Supplier<RuntimeException> timeout;
+
+    AsyncAcquisition(
+            Coordinator coordinator,
+            int permits,
+            Deadline deadline,
+            Function<List<HeldPermit>, T> shape,
+            Supplier<RuntimeException> timeout) {
+        this.coordinator = coordinator;
+        this.environment = coordinator.environment();
+        this.permits = permits;
+        this.deadline = deadline;
+        this.shape = shape;
+        this.timeout = timeout;
+    }
+
+    CompletableFuture<T> start() {
+        submit();
+        return future;
+    }
+
+    private void submit() {
+        boolean once = deadline.isPast(environment.nanoTime());
+        // The waiter is made before it can be known to the wake-up that reads its outcome: hence the holder.
+        Waiter[] waiter = new Waiter[1];
+        waiter[0] = new Waiter(permits, deadline, once, () -> environment.execute(() -> complete(waiter[0])));
+        Waiter submitted = waiter[0];
+        coordinator.submit(submitted);
+        whenOver(() -> coordinator.withdraw(submitted));
+        if (!once && !deadline.isNever()) {
+            Environment.Timer timer =
+                    environment.schedule(() -> expire(submitted), deadline.nanosFrom(environment.nanoTime()));
+            whenOver(timer::cancel);
+        }
+        environment.execute(coordinator::driveAll);
+    }
+
+    /** Also when the caller cancels the future or completes it itself. */
+    @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
+    private void whenOver(Runnable action) {
+        future.whenComplete((result, failure) -> action.run());
+    }
+
+    private void expire(Waiter waiter) {
+        coordinator.expire(waiter);
+        coordinator.driveAll();
+    }
+
+    private void complete(Waiter waiter) {
+        List<HeldPermit> granted;
+        try {
+            granted = waiter.outcome();
+        } catch (RuntimeException e) {
+            future.completeExceptionally(e);
+            return;
+        }
+        if (granted.isEmpty()) {
+            // Withdrawn, and then the future is complete already; or the time is over.
+            future.completeExceptionally(timeout.get());
+        } else if (!granted.stream().allMatch(HeldPermit::isValid)) {
+            Closing.quietly(coordinator, granted);
+            submit();
+        } else if (!future.complete(shape.apply(granted))) {
+            Closing.quietly(coordinator, granted);
+        }
+    }
+}

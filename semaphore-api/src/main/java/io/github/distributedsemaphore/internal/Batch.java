@@ -1,0 +1,41 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.util.List;
+
+/**
+ * One exchange and everybody it is done for.
+ *
+ * @param returns the holds to give back
+ * @param waiters the callers that want permits, in the order of the request
+ * @param request what is asked
+ * @param generation the session it was collected for
+ * @param sent when, in nanoseconds of the environment
+ */
+record Batch(List<Returning> returns, List<Waiter> waiters, ExchangeRequest request, int generation, long sent) {
+    static Batch of(
+            List<Returning> returns, List<Waiter> waiters, int epochs, boolean waiting, int generation, long sent) {
+        ExchangeRequest request = new ExchangeRequest(
+                returns.stream().map(returning -> returning.hold().hold()).toList(),
+                waiters.stream().map(Waiter::wanted).toList(),
+                epochs,
+                waiting);
+        return new Batch(List.copyOf(returns), List.copyOf(waiters), request, generation, sent);
+    }
+
+    /** Returns an answer that fits the request; one that does not says nothing about what was done. */
+    ExchangeResult checked(ExchangeResult result) {
+        List<Integer> wants = request.wants();
+        boolean fits = result.answers().size() == wants.size();
+        for (int i = 0; fits && i < wants.size(); i++) {
+            fits = !(result.answers().get(i) instanceof Answer.Granted granted)
+                    || granted.holds().size() == wants.get(i);
+        }
+        if (!fits) {
+            throw new IllegalStateException("the backend answered " + result.answers() + " to wants of " + wants);
+        }
+        return result;
+    }
+}

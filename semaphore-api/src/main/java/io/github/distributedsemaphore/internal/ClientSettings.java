@@ -1,0 +1,24 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.spi.BackendUri;
+import java.time.Duration;
+
+/**
+ * The settings that belong to the engine and not to a backend.
+ *
+ * @param label what the client calls itself
+ * @param handOffs how many times in a row a slot passes among local threads
+ * @param handOffTime for how long it does so without the backend being asked
+ * @param recheck how often a waiter asks the backend again without a hint
+ * @param turn how long other clients are left to take a slot after a run of hand-offs
+ */
+record ClientSettings(String label, int handOffs, Duration handOffTime, Duration recheck, Duration turn) {
+    static ClientSettings from(BackendUri uri) {
+        return new ClientSettings(
+                uri.text("label", ""),
+                uri.integer("handOffs", 64, 0, 10_000),
+                uri.duration("handOffTime", Duration.ofMillis(10), Duration.ZERO, Duration.ofSeconds(10)),
+                uri.duration("recheck", Duration.ofSeconds(1), Duration.ofMillis(1), Duration.ofMinutes(1)),
+                uri.duration("turn", Duration.ofMillis(5), Duration.ZERO, Duration.ofSeconds(1)));
+    }
+}

@@ -1,0 +1,392 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Everything one client does at one semaphore passes here: calls put down what they want, permits are released and verified,
+ * losses become known, the client closes. Who then talks to the backend is the {@link Combiner}'s question, about what is
+ * {@link Exchanges}'. The lock is held for moments and never while the backend is asked.
+ */
+final class Coordinator {
+    private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
+
+    private final String name;
+    private final SemaphoreBackend backend;
+    private final Environment environment;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Exchanges exchanges;
+    private final SessionKeeper keeper;
+    private final Wakeups wakeups;
+    private final WaitQueue queue = new WaitQueue();
+
+    private final Combiner combiner;
+    private boolean closed;
+
+    Coordinator(String name, SemaphoreBackend backend, ClientSettings settings, Environment environment) {
+        this.name = name;
+        this.backend = backend;
+        this.environment = environment;
+        this.keeper = new SessionKeeper(this, lock, backend, environment);
+        this.wakeups = new Wakeups(this, lock, environment, settings);
+        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, environment, settings);
+        this.combiner = new Combiner(lock, exchanges, environment);
+    }
+
+    String name() {
+        return name;
+    }
+
+    Environment environment() {
+        return environment;
+    }
+
+    long now() {
+        return environment.nanoTime();
+    }
+
+    void requireFencing() {
+        if (!backend.guarantees().has(Capability.FENCING)) {
+            throw new UnsupportedOperationException(
+                    "The backend '" + backend.guarantees().backend() + "' has no fencing");
+        }
+    }
+
+    void requireOpen() {
+        lock.lock();
+        try {
+            if (closed) {
+                throw Failures.closed(name);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Puts down that a call wants permits. The caller drives next. */
+    void submit(Waiter waiter) {
+        lock.lock();
+        try {
+            if (closed) {
+                waiter.fail(Failures.closed(name));
+                return;
+            }
+            boolean first = !queue.isAnyoneWaiting();
+            queue.add(waiter);
+            if (waiter.isOnce() || first) {
+                exchanges.arrived(waiter);
+            }
+        } finally {
+            lock.unlock();
+        }
+        environment.checkpoint();
+    }
+
+    /**
+     * Takes a call back: it ends without a permit, and what may be granted to it meanwhile goes to others.
+     *
+     * @return false if it had ended before
+     */
+    boolean withdraw(Waiter waiter) {
+        lock.lock();
+        try {
+            if (waiter.isDone()) {
+                return false;
+            }
+            leave(waiter);
+            waiter.withdraw();
+            exchanges.headMayHaveChanged();
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
+        return true;
+    }
+
+    /**
+     * The time of a call is over: it ends refused, unless the backend was not asked for it yet. Then it gets one attempt, which
+     * the caller drives and waits for.
+     */
+    void expire(Waiter waiter) {
+        lock.lock();
+        try {
+            if (waiter.isDone() || waiter.isOnce()) {
+                return;
+            }
+            leave(waiter);
+            if (waiter.isInFlight()) {
+                waiter.makeOnce();
+            } else if (waiter.isAttempted()) {
+                waiter.refuse();
+            } else {
+                waiter.makeOnce();
+                queue.add(waiter);
+                exchanges.arrived(waiter);
+            }
+            exchanges.headMayHaveChanged();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void leave(Waiter waiter) {
+        queue.remove(waiter);
+        if (!queue.isAnyoneWaiting()) {
+            wakeups.lastWaiterLeft();
+        }
+    }
+
+    /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
+    List<Returning> release(List<HeldPermit> permits) {
+        Thread caller = Thread.currentThread();
+        List<Returning> returns = new ArrayList<>(permits.size());
+        lock.lock();
+        try {
+            for (HeldPermit permit : permits) {
+                Returning returning = new Returning(permit.hold(), () -> environment.unpark(caller));
+                returns.add(returning);
+                switch (permit.state()) {
+                    case HELD -> exchanges.giveUp(permit, returning);
+                    case RELEASED -> returning.done(ReleaseOutcome.ALREADY_RELEASED);
+                    case LOST -> returning.done(ReleaseOutcome.WAS_LOST);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        environment.checkpoint();
+        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
+        return returns;
+    }
+
+    /** Does what there is to do, see {@link Combiner#drive}. */
+    void drive(BooleanSupplier done) {
+        combiner.drive(done);
+    }
+
+    /** As {@link #drive}, then waits for other threads that do, until done. An interrupt is kept for the caller. */
+    void driveUntil(BooleanSupplier done) {
+        combiner.driveUntil(done);
+    }
+
+    void driveAll() {
+        combiner.drive(() -> false);
+    }
+
+    Verification verify(HeldPermit permit) {
+        BackendSession session;
+        lock.lock();
+        try {
+            if (permit.state() == HeldPermit.State.HELD
+                    && permit.hold().validUntil().isPast(now())) {
+                loseUnconfirmed(permit.hold());
+            }
+            session = keeper.session();
+            if (permit.state() != HeldPermit.State.HELD || session == null) {
+                return ended(permit);
+            }
+        } finally {
+            lock.unlock();
+        }
+        HoldState answer = session.check(permit.hold().hold());
+        lock.lock();
+        try {
+            if (permit.state() != HeldPermit.State.HELD) {
+                return ended(permit);
+            }
+            return switch (answer) {
+                case HELD -> Verification.HELD;
+                case RETIRED -> {
+                    permit.hold().retire();
+                    yield Verification.RETIRED;
+                }
+                case LOST -> {
+                    lose(List.of(permit.hold().hold()), "the backend was asked and does not count it as held");
+                    yield Verification.LOST;
+                }
+            };
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static Verification ended(HeldPermit permit) {
+        return permit.state() == HeldPermit.State.RELEASED ? Verification.RELEASED : Verification.LOST;
+    }
+
+    /** Under the lock: the backend says that these are gone. */
+    void lose(Collection<Hold> lost, String reason) {
+        for (Hold hold : lost) {
+            SlotHold found = keeper.find(hold);
+            if (found != null) {
+                lose(found, reason);
+            } else {
+                keeper.lostUnknown(hold);
+            }
+        }
+    }
+
+    /** Under the lock: the time is over for which it was sure. It goes back, for nobody here will use it any more. */
+    void loseUnconfirmed(SlotHold hold) {
+        lose(hold, "it was not renewed in time");
+        exchanges.giveBackUnasked(hold);
+    }
+
+    private void lose(SlotHold hold, String reason) {
+        keeper.remove(hold);
+        HeldPermit permit = hold.permit();
+        if (permit != null && permit.state() == HeldPermit.State.HELD) {
+            LOG.warn("Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), name, reason);
+            permit.markLost(reason);
+        }
+    }
+
+    /** The session is gone, all holds with it. */
+    void sessionEnded(int generation, String reason) {
+        BackendSession ended;
+        BackendSession.Watch watch;
+        lock.lock();
+        try {
+            if (generation != keeper.generation()) {
+                return;
+            }
+            for (SlotHold hold : List.copyOf(keeper.holds())) {
+                lose(hold, reason);
+            }
+            ended = keeper.end();
+            watch = wakeups.forget();
+            exchanges.sessionEnded();
+        } finally {
+            lock.unlock();
+        }
+        environment.execute(() -> {
+            if (watch != null) {
+                watch.close();
+            }
+            if (ended != null) {
+                ended.close();
+            }
+            driveAll();
+        });
+    }
+
+    boolean isCurrent(int generation) {
+        return !closed && generation == keeper.generation();
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    boolean isAnyoneWaiting() {
+        return queue.isAnyoneWaiting();
+    }
+
+    /** Under the lock: something may have become free. */
+    void ask() {
+        exchanges.ask();
+    }
+
+    /** An administrator of this client changed the semaphore: slots above the limit are not handed on, waiters look again. */
+    void resized(int limit) {
+        lock.lock();
+        try {
+            for (SlotHold hold : keeper.holds()) {
+                if (hold.hold().slot() > limit) {
+                    hold.retire();
+                }
+            }
+            exchanges.ask();
+        } finally {
+            lock.unlock();
+        }
+        environment.execute(this::driveAll);
+    }
+
+    /** Gives everything back and ends the session; returns when that is done or was tried. */
+    void close() {
+        List<Returning> returns = new ArrayList<>();
+        Thread caller = Thread.currentThread();
+        lock.lock();
+        try {
+            if (!markClosed()) {
+                return;
+            }
+            for (SlotHold hold : List.copyOf(keeper.holds())) {
+                Returning returning = new Returning(hold, () -> environment.unpark(caller));
+                HeldPermit permit = hold.permit();
+                if (permit != null) {
+                    permit.markReleased();
+                }
+                returns.add(returning);
+                exchanges.giveBack(returning);
+            }
+        } finally {
+            lock.unlock();
+        }
+        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
+        combiner.awaitRest();
+        BackendSession session = endSession();
+        if (session != null) {
+            session.close();
+        }
+    }
+
+    /** Ends the session as if the process had died. */
+    void abort() {
+        lock.lock();
+        try {
+            if (!markClosed()) {
+                return;
+            }
+            for (SlotHold hold : List.copyOf(keeper.holds())) {
+                lose(hold, "the client was aborted");
+            }
+        } finally {
+            lock.unlock();
+        }
+        BackendSession session = endSession();
+        if (session != null) {
+            session.abort();
+        }
+    }
+
+    private boolean markClosed() {
+        if (closed) {
+            return false;
+        }
+        closed = true;
+        queue.takeAll().forEach(waiter -> waiter.fail(Failures.closed(name)));
+        return true;
+    }
+
+    private @Nullable BackendSession endSession() {
+        BackendSession.Watch watch;
+        BackendSession session;
+        lock.lock();
+        try {
+            watch = wakeups.forget();
+            session = keeper.end();
+            exchanges.sessionEnded();
+        } finally {
+            lock.unlock();
+        }
+        if (watch != null) {
+            watch.close();
+        }
+        return session;
+    }
+}

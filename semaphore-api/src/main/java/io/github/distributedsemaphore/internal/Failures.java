@@ -1,0 +1,116 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
+
+/**
+ * Failures on their way from the thread that did an exchange to the callers it was done for. Each caller gets an exception
+ * of its own, whose stack trace shows its call and whose cause shows the exchange.
+ */
+final class Failures {
+    private Failures() {}
+
+    static RuntimeException forCaller(RuntimeException failure) {
+        String message = String.valueOf(failure.getMessage());
+        if (!(failure instanceof SemaphoreException)) {
+            return failure instanceof IllegalArgumentException
+                    ? new IllegalArgumentException(message, failure)
+                    : new OutcomeUnknownException(message, failure);
+        }
+        if (failure instanceof BackendUnavailableException) {
+            return new BackendUnavailableException(message, failure);
+        } else if (failure instanceof OutcomeUnknownException) {
+            return new OutcomeUnknownException(message, failure);
+        } else if (failure instanceof BackendAccessException) {
+            return new BackendAccessException(message, failure);
+        } else if (failure instanceof IncompatibleStateException) {
+            return new IncompatibleStateException(message, failure);
+        } else if (failure instanceof NoSuchSemaphoreException) {
+            return new NoSuchSemaphoreException(message);
+        } else if (failure instanceof SemaphoreClosedException) {
+            return new SemaphoreClosedException(message);
+        } else if (failure instanceof SemaphoreTimeoutException) {
+            return new SemaphoreTimeoutException(message);
+        } else if (failure instanceof LimitConflictException conflict) {
+            return conflict;
+        }
+        throw new AssertionError("a leaf of SemaphoreException that is not known here", failure);
+    }
+
+    /** Whether the call that failed so has certainly changed nothing. */
+    static boolean isCertain(RuntimeException failure) {
+        return failure instanceof SemaphoreException && !(failure instanceof OutcomeUnknownException);
+    }
+
+    /** What a call to the backend threw: an Error of an adapter must not strand those whom the call was made for. */
+    static RuntimeException ofBackend(Throwable thrown) {
+        return thrown instanceof RuntimeException failure
+                ? failure
+                : new OutcomeUnknownException("The backend failed: " + thrown, thrown);
+    }
+
+    /** A session could not be opened, so certainly nothing was asked in it. */
+    static RuntimeException notOpened(String name, Throwable thrown) {
+        RuntimeException failure = ofBackend(thrown);
+        return isCertain(failure)
+                ? failure
+                : new BackendUnavailableException(
+                        "No session could be opened at semaphore '" + name + "': " + failure.getMessage(), thrown);
+    }
+
+    static RuntimeException unconfirmed(String name, RuntimeException cause) {
+        if (cause instanceof BackendUnavailableException || !(cause instanceof SemaphoreException)) {
+            return new OutcomeUnknownException(
+                    "The release of a permit of semaphore '" + name
+                            + "' could not be confirmed; the client goes on trying: " + cause.getMessage(),
+                    cause);
+        }
+        return cause;
+    }
+
+    static NoSuchSemaphoreException missing(String name) {
+        return new NoSuchSemaphoreException("There is no semaphore '" + name + "': create it first");
+    }
+
+    static SemaphoreClosedException closed(String name) {
+        return new SemaphoreClosedException("The client of semaphore '" + name + "' is closed");
+    }
+
+    static SemaphoreClosedException clientClosed() {
+        return new SemaphoreClosedException("The client is closed");
+    }
+
+    /** The session that a call was made in is gone. */
+    static SemaphoreException sessionLost(Coordinator coordinator) {
+        if (coordinator.isClosed()) {
+            return closed(coordinator.name());
+        }
+        return new BackendUnavailableException(
+                "The session at semaphore '" + coordinator.name() + "' ended during the call: try again", null);
+    }
+
+    static BackendUnavailableException late(String name) {
+        return new BackendUnavailableException(
+                "A permit of semaphore '" + name + "' was granted too late to be sure, and is given back: try again",
+                null);
+    }
+
+    static OutcomeUnknownException unknown(String name, RuntimeException cause) {
+        return new OutcomeUnknownException(
+                "It is not known whether permits of semaphore '" + name
+                        + "' were taken; the client finds out and returns them: " + cause.getMessage(),
+                cause);
+    }
+
+    static IllegalArgumentException exceedsLimit(String name, int wanted, int limit) {
+        return new IllegalArgumentException("Semaphore '" + name + "' has " + limit + " slots, " + wanted
+                + " permits at once can never be had: ask for at most " + limit);
+    }
+}

@@ -1,0 +1,105 @@
+package io.github.distributedsemaphore.internal;
+
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Daemon threads, so that a process that forgets to close its client still exits: one that only keeps time, and as many
+ * workers as there are tasks that block at the same moment.
+ */
+final class RealEnvironment implements Environment {
+    private static final Logger LOG = LoggerFactory.getLogger(RealEnvironment.class);
+    private static final AtomicInteger CLIENTS = new AtomicInteger();
+
+    private final ScheduledThreadPoolExecutor timer;
+    private final ThreadFactory workerThreads;
+    private final ExecutorService workers;
+
+    RealEnvironment() {
+        String client = "semaphore-" + CLIENTS.incrementAndGet();
+        timer = new ScheduledThreadPoolExecutor(1, daemons(client + "-timer"));
+        timer.setRemoveOnCancelPolicy(true);
+        timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        workerThreads = daemons(client + "-worker");
+        workers = Executors.newCachedThreadPool(workerThreads);
+    }
+
+    private static ThreadFactory daemons(String prefix) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, prefix + "-" + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    @Override
+    public long nanoTime() {
+        return System.nanoTime();
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        try {
+            workers.execute(() -> runLogged(task));
+        } catch (RejectedExecutionException e) {
+            LOG.trace("The client is closed, a thread is made for its last task", e);
+            workerThreads.newThread(() -> runLogged(task)).start();
+        }
+    }
+
+    private static void runLogged(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException | Error e) {
+            LOG.error("A task of the semaphore client failed", e);
+        }
+    }
+
+    @Override
+    public Timer schedule(Runnable task, long delayNanos) {
+        try {
+            Future<?> future = timer.schedule(() -> execute(task), delayNanos, TimeUnit.NANOSECONDS);
+            return () -> future.cancel(false);
+        } catch (RejectedExecutionException e) {
+            LOG.trace("Timer dropped, the client is closed", e);
+            return () -> {};
+        }
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+        if (nanos == Long.MAX_VALUE) {
+            LockSupport.park(blocker);
+        } else {
+            LockSupport.parkNanos(blocker, nanos);
+        }
+    }
+
+    @Override
+    public void unpark(Thread thread) {
+        LockSupport.unpark(thread);
+    }
+
+    @Override
+    public long random(long bound) {
+        return ThreadLocalRandom.current().nextLong(bound);
+    }
+
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        // Not shutdownNow: a worker may be in user code, such as a loss listener, which is not ours to interrupt.
+        workers.shutdown();
+    }
+}

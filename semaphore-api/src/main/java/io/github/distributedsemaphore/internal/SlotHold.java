@@ -1,0 +1,83 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Fence;
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A slot that the backend counts as this client's, and which of the client's permits has it at present. Guarded by the
+ * coordinator's lock, but for what {@link HeldPermit#isValid} reads.
+ */
+final class SlotHold {
+    private final Hold hold;
+
+    /** When the exchange that brought it was sent. */
+    private final long takenAt;
+
+    private long nextEpoch;
+    private int handOffs;
+    private volatile Deadline validUntil;
+    private boolean retired;
+    private @Nullable HeldPermit permit;
+
+    SlotHold(Hold hold, long takenAt, Deadline validUntil) {
+        this.hold = hold;
+        this.takenAt = takenAt;
+        this.validUntil = validUntil;
+        this.nextEpoch = hold.epoch();
+    }
+
+    Hold hold() {
+        return hold;
+    }
+
+    long takenAt() {
+        return takenAt;
+    }
+
+    int handOffs() {
+        return handOffs;
+    }
+
+    boolean hasEpochsLeft() {
+        return nextEpoch <= hold.lastEpoch();
+    }
+
+    Deadline validUntil() {
+        return validUntil;
+    }
+
+    void confirm(Deadline until) {
+        validUntil = until;
+    }
+
+    boolean isRetired() {
+        return retired;
+    }
+
+    void retire() {
+        retired = true;
+    }
+
+    /** Takes over what a renewal says, which knows the present limit. */
+    void retireIf(Set<Hold> retiredHolds) {
+        retired = retiredHolds.contains(hold);
+    }
+
+    @Nullable
+    HeldPermit permit() {
+        return permit;
+    }
+
+    /** Makes the next permit of this hold, with the next epoch. */
+    HeldPermit issue(Coordinator coordinator) {
+        if (permit != null) {
+            handOffs++;
+        }
+        HeldPermit issued = new HeldPermit(coordinator, this, new Fence(hold.slot(), nextEpoch++));
+        permit = issued;
+        return issued;
+    }
+}

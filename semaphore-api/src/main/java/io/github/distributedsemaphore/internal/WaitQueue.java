@@ -1,0 +1,80 @@
+package io.github.distributedsemaphore.internal;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who wants permits, in which order. Callers that wait are served first come, first served; those with one attempt stand
+ * beside the queue and go ahead of it. Pure data, guarded by the coordinator's lock.
+ */
+final class WaitQueue {
+    /** More in one exchange gain nothing: if all of them are served, the next exchange follows at once. */
+    private static final int MOST_PER_EXCHANGE = 64;
+
+    private final Deque<Waiter> attempts = new ArrayDeque<>();
+
+    /** A set, because waiters that give up leave from the middle, thousands of them in a storm of short time-outs. */
+    private final Set<Waiter> waiting = new LinkedHashSet<>();
+
+    void add(Waiter waiter) {
+        if (waiter.isOnce()) {
+            attempts.add(waiter);
+        } else {
+            waiting.add(waiter);
+        }
+    }
+
+    void remove(Waiter waiter) {
+        if (!waiting.remove(waiter)) {
+            attempts.remove(waiter);
+        }
+    }
+
+    boolean hasAttempts() {
+        return !attempts.isEmpty();
+    }
+
+    boolean isAnyoneWaiting() {
+        return !waiting.isEmpty();
+    }
+
+    @Nullable
+    Waiter head() {
+        return waiting.isEmpty() ? null : waiting.iterator().next();
+    }
+
+    /** Takes the calls with one attempt: they leave the queue whatever comes. */
+    List<Waiter> takeAttempts() {
+        List<Waiter> taken = new ArrayList<>(attempts);
+        attempts.clear();
+        return taken;
+    }
+
+    /**
+     * The waiters to ask for now, who stay in the queue. Nobody behind the first that wants several permits, or small
+     * requests would overtake it for ever.
+     */
+    List<Waiter> front() {
+        List<Waiter> front = new ArrayList<>();
+        for (Waiter waiter : waiting) {
+            front.add(waiter);
+            if (waiter.wanted() > 1 || front.size() == MOST_PER_EXCHANGE) {
+                break;
+            }
+        }
+        return front;
+    }
+
+    /** Empties the queue. */
+    List<Waiter> takeAll() {
+        List<Waiter> all = takeAttempts();
+        all.addAll(waiting);
+        waiting.clear();
+        return all;
+    }
+}

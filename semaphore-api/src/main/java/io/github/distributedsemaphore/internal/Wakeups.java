@@ -1,0 +1,152 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.BackendSession;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What makes a coordinator ask again for those who wait: hints of the backend while it is watched, and a timer, since hints
+ * may be lost. Guarded by the coordinator's lock; opens and closes the watch without it.
+ */
+final class Wakeups {
+    private static final Logger LOG = LoggerFactory.getLogger(Wakeups.class);
+
+    /** A watch outlasts its last waiter by this, so that a busy semaphore does not open one for each. */
+    private static final long LINGER_NANOS = 50_000_000;
+
+    private final Coordinator coordinator;
+    private final ReentrantLock lock;
+    private final Environment environment;
+    private final long recheckNanos;
+
+    private BackendSession.@Nullable Watch watch;
+    private boolean watchTried;
+    private Deadline check = Deadline.NEVER;
+    private Environment.@Nullable Timer timer;
+    private boolean hinted;
+    private boolean idle;
+
+    Wakeups(Coordinator coordinator, ReentrantLock lock, Environment environment, ClientSettings settings) {
+        this.coordinator = coordinator;
+        this.lock = lock;
+        this.environment = environment;
+        this.recheckNanos = settings.recheck().toNanos();
+    }
+
+    /** Whether the waiters that were just refused need a watch first, and then another look: what was freed in between. */
+    boolean needsWatch() {
+        return watch == null && !watchTried;
+    }
+
+    /** Opens the watch. Without the lock; only by the thread that does the exchange. */
+    void open(BackendSession session, int generation) {
+        BackendSession.Watch opened = null;
+        try {
+            opened = session.watch(this::hint);
+        } catch (RuntimeException | Error e) {
+            LOG.info("Semaphore '{}' cannot be watched now, asking on a timer: {}", coordinator.name(), e.toString());
+        }
+        boolean kept;
+        lock.lock();
+        try {
+            kept = coordinator.isCurrent(generation);
+            if (kept) {
+                watch = opened;
+                watchTried = true;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (!kept && opened != null) {
+            opened.close();
+        }
+    }
+
+    /** Whether the watch has outlasted its waiters and is to be closed. */
+    boolean isIdle() {
+        return idle;
+    }
+
+    /** Forgets the watch of a session that has ended, or whose waiters are gone. Returns it for closing, without the lock. */
+    BackendSession.@Nullable Watch forget() {
+        BackendSession.Watch forgotten = watch;
+        watch = null;
+        watchTried = false;
+        idle = false;
+        return forgotten;
+    }
+
+    private void hint() {
+        lock.lock();
+        try {
+            if (hinted) {
+                return;
+            }
+            hinted = true;
+        } finally {
+            lock.unlock();
+        }
+        environment.execute(this::askAgain);
+    }
+
+    private void askAgain() {
+        lock.lock();
+        try {
+            hinted = false;
+            coordinator.ask();
+        } finally {
+            lock.unlock();
+        }
+        coordinator.driveAll();
+    }
+
+    /** Waiters were refused: look again on a timer, jittered so that clients do not do so in step. */
+    void afterRefusal(Deadline earliest) {
+        long jittered = recheckNanos / 2 + environment.random(Math.max(1, recheckNanos / 2));
+        by(Deadline.at(environment.nanoTime() + jittered).earlier(earliest));
+    }
+
+    /** Looks again at that time, or earlier. */
+    void by(Deadline instant) {
+        if (!instant.isBefore(check)) {
+            return;
+        }
+        if (timer != null) {
+            timer.cancel();
+        }
+        check = instant;
+        timer = environment.schedule(this::onTimer, instant.nanosFrom(environment.nanoTime()));
+    }
+
+    /** Nobody waits any more. */
+    void lastWaiterLeft() {
+        idle = false;
+        if (watch != null) {
+            by(Deadline.at(environment.nanoTime() + LINGER_NANOS));
+        }
+    }
+
+    private void onTimer() {
+        lock.lock();
+        try {
+            check = Deadline.NEVER;
+            timer = null;
+            // A backend that could not be watched a while ago may be able to now.
+            watchTried = watch != null;
+            if (coordinator.isAnyoneWaiting()) {
+                coordinator.ask();
+                // Also when the exchange does not come about now, for another one is under way, somebody has to look
+                // again.
+                afterRefusal(Deadline.NEVER);
+            } else {
+                idle = watch != null;
+            }
+        } finally {
+            lock.unlock();
+        }
+        coordinator.driveAll();
+    }
+}

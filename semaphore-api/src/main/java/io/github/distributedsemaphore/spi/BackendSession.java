@@ -1,0 +1,109 @@
+package io.github.distributedsemaphore.spi;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import java.time.Duration;
+import java.util.Collection;
+
+/**
+ * One client's presence at one semaphore: what takes slots, keeps them alive and gives them back.
+ *
+ * <p>The engine calls {@link #exchange} and {@link #resolve} from one thread at a time; all other methods may be called
+ * at the same time from other threads. Calling threads belong to the application and may be interrupted: a session
+ * neither gives up because of an interrupt nor swallows it. Every call returns or throws within a third of the {@linkplain
+ * io.github.distributedsemaphore.Guarantees#operation operation bound}: a caller of the client may have to wait for an exchange that
+ * is under way, for its own, and for finding out what became of it.
+ *
+ * <p>Besides the exceptions named at the methods, all of them may throw {@link
+ * io.github.distributedsemaphore.BackendAccessException} and {@link
+ * io.github.distributedsemaphore.IncompatibleStateException}, and then have changed nothing. Any other exception counts as an
+ * unknown outcome.
+ */
+public interface BackendSession extends AutoCloseable {
+    /**
+     * Gives holds back and takes new ones, in as few round trips as the backend allows.
+     *
+     * <p>Gives back first. Then serves the wants in their order: grants each that fits into what is free, whole, and
+     * refuses the others. A slot that is given back here may be granted here again, with a higher epoch. Never grants a
+     * slot that another hold of this session has: a session is many holders, not one. Giving back a hold that is not
+     * held any more touches nobody else's, and is told in the result; giving back works also when the semaphore is
+     * missing. A session that held nothing may have lapsed meanwhile: then it starts afresh.
+     *
+     * @param request what to do
+     * @return what was done
+     * @throws BackendUnavailableException if certainly nothing was done
+     * @throws OutcomeUnknownException if it may have been done. The engine then calls {@link #resolve} with the same
+     *     request until that answers, before any other exchange
+     */
+    ExchangeResult exchange(ExchangeRequest request);
+
+    /**
+     * Finds out what an exchange with unknown outcome did, or makes sure that it is not done any more.
+     *
+     * @param request the request of that exchange
+     * @return what it did. Wants that it did not serve are refused as full; holds it did not give back are given back
+     *     now
+     * @throws BackendUnavailableException if that cannot be told yet; the engine asks again after a while
+     * @throws OutcomeUnknownException likewise
+     */
+    default ExchangeResult resolve(ExchangeRequest request) {
+        throw new IllegalStateException("this session has no unknown outcomes");
+    }
+
+    /**
+     * Shows the backend that this client is alive, and finds out which of its holds are still held. Called about every
+     * {@link #renewEvery} while the session has holds.
+     *
+     * @param holds all holds of the session
+     * @return what was found
+     * @throws BackendUnavailableException if the backend did not answer; the engine tries again
+     */
+    Renewal renew(Collection<Hold> holds);
+
+    /**
+     * Returns how often the engine has to renew.
+     *
+     * @return the interval; several of them fit into the time for which a renewal is valid
+     */
+    Duration renewEvery();
+
+    /**
+     * Asks the backend about one hold, now, by a round trip that the backend answers from its own truth.
+     *
+     * @param hold a hold of this session
+     * @return what it says
+     * @throws BackendUnavailableException if the backend did not answer
+     */
+    HoldState check(Hold hold);
+
+    /**
+     * Starts to watch for slots that may have become free, or for the end of the semaphore. Hints may be lost, late or
+     * needless: the engine also asks on a timer. At most one watch at a time; the engine watches only while somebody
+     * waits, and closing the watch gives up the client's place in a queue of clients, if the backend has one.
+     *
+     * @param hint to be called from any thread of the backend; returns at once
+     * @return closes the watch; does not throw
+     * @throws BackendUnavailableException if watching is not possible now; the engine goes on with its timer
+     */
+    Watch watch(Runnable hint);
+
+    /**
+     * Ends the session in order: the backend frees what is left of it at once. Idempotent; does not throw.
+     */
+    @Override
+    void close();
+
+    /**
+     * Drops the session without a word to the backend, as if the process had died. Does not block. Whatever it held is
+     * free within the detection bound.
+     */
+    void abort();
+
+    /** Ends a watch. */
+    @FunctionalInterface
+    interface Watch extends AutoCloseable {
+        /** Ends it; idempotent, does not throw. */
+        @Override
+        void close();
+    }
+}

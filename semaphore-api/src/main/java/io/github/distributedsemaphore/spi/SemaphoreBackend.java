@@ -1,0 +1,44 @@
+package io.github.distributedsemaphore.spi;
+
+import io.github.distributedsemaphore.Guarantees;
+
+/**
+ * The driven port: what an adapter supplies. One per client; holds whatever connections the sessions share.
+ *
+ * <p>Everything that is the same for all backends (waiting, time-outs, interrupts, order among local threads, batching,
+ * local hand-off, renewal in time, loss and its listeners) is the engine's. An adapter knows its protocol and nothing
+ * else: it does not wait for permits, keeps no caller and runs no user code. It may throw {@link
+ * io.github.distributedsemaphore.BackendUnavailableException} from every method but {@link #guarantees} and {@link
+ * #close}, and then goes on working once the backend answers again.
+ *
+ * <p>Thread-safe.
+ */
+public interface SemaphoreBackend extends AutoCloseable {
+    /**
+     * Says what this backend promises under its present settings. No I/O.
+     *
+     * @return the guarantees; the bound of local hand-off is the engine's and is left zero
+     */
+    Guarantees guarantees();
+
+    /**
+     * Opens a presence at a semaphore; does not create it, and whether it exists need not be looked at here. At most one
+     * session per name is open at a time. Creating connections may be put off until the first exchange.
+     *
+     * @param name the semaphore; checked against {@link Guarantees#maxNameBytes}
+     * @param listener told when holds or the session are lost
+     * @return the session
+     */
+    BackendSession open(String name, SessionListener listener);
+
+    /**
+     * Returns the administration.
+     *
+     * @return the same each time; usable until close
+     */
+    BackendAdmin admin();
+
+    /** Ends everything: connections, threads, files. All sessions were closed or aborted before. Does not throw. */
+    @Override
+    void close();
+}

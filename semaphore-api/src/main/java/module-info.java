@@ -1,0 +1,10 @@
+/** The ports of the distributed semaphore and the engine that all backends share. */
+module io.github.distributedsemaphore.api {
+    requires static transitive org.jspecify;
+    requires org.slf4j;
+
+    exports io.github.distributedsemaphore;
+    exports io.github.distributedsemaphore.spi;
+
+    uses io.github.distributedsemaphore.spi.BackendProvider;
+}

@@ -1,0 +1,90 @@
+package io.github.distributedsemaphore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The small values of the API: exceptions, guarantees, tokens. */
+class ValuesTest {
+    private final Throwable cause = new IllegalStateException("cause");
+
+    @Test
+    void eachLeafSaysItsMessageItsCauseAndWhetherToTryAgain() {
+        check(new BackendUnavailableException("m", cause), true, cause);
+        check(new OutcomeUnknownException("m", cause), true, cause);
+        check(new BackendAccessException("m", cause), false, cause);
+        check(new IncompatibleStateException("m", cause), false, cause);
+        check(new NoSuchSemaphoreException("m"), false, null);
+        check(new SemaphoreTimeoutException("m"), true, null);
+        check(new SemaphoreClosedException("m"), false, null);
+    }
+
+    private static void check(SemaphoreException exception, boolean retryable, Throwable cause) {
+        assertThat(exception).hasMessage("m").hasCause(cause);
+        assertThat(exception.isRetryable()).as(exception.toString()).isEqualTo(retryable);
+    }
+
+    @Test
+    void aConflictNamesBothLimits() {
+        LimitConflictException conflict = new LimitConflictException("exports", 3, 5);
+        assertThat(conflict).hasMessageContainingAll("'exports'", "3", "5", "resize");
+        assertThat(conflict.found()).isEqualTo(3);
+        assertThat(conflict.requested()).isEqualTo(5);
+        assertThat(conflict.isRetryable()).isFalse();
+    }
+
+    @Test
+    void guaranteesKeepCopies() {
+        Map<Fault, Duration> exposure = new EnumMap<>(Fault.class);
+        exposure.put(Fault.LINK_CUT, Duration.ZERO);
+        Guarantees.Builder builder = Guarantees.of("memory")
+                .capabilities(Capability.LEASE)
+                .detection(Duration.ofSeconds(1), Duration.ofSeconds(2))
+                .exposure(Fault.LINK_CUT, Duration.ZERO)
+                .sizes(10, 20)
+                .notes("a", "b");
+        Guarantees first = builder.build();
+        builder.capabilities(Capability.FENCING).exposure(Fault.CLIENT_CRASH, Duration.ZERO);
+        assertThat(first.capabilities()).containsExactly(Capability.LEASE).isUnmodifiable();
+        assertThat(first.exposure()).isEqualTo(exposure).isUnmodifiable();
+        assertThat(first.notes()).containsExactly("a", "b").isUnmodifiable();
+        assertThat(first.has(Capability.LEASE)).isTrue();
+        assertThat(first.has(Capability.FENCING)).isFalse();
+        assertThat(first.handOff()).isZero();
+        Guarantees with = first.withHandOff(Duration.ofMillis(7));
+        assertThat(with.handOff()).isEqualTo(Duration.ofMillis(7));
+        assertThat(with.withHandOff(Duration.ZERO)).isEqualTo(first);
+    }
+
+    @Test
+    void aDescriptionKeepsACopyOfItsHolders() {
+        Holder holder = new Holder(1, 2, "host", 3, "", null, HolderState.HELD);
+        SemaphoreDescription description = new SemaphoreDescription("exports", 1, 0, List.of(holder));
+        assertThat(description.holders()).containsExactly(holder).isUnmodifiable();
+        assertThat(new Fence(2, 17)).hasToString("2@17");
+    }
+
+    @Test
+    void aHolderIsThisProcessAndItsLabelIsBounded() {
+        HolderInfo self = HolderInfo.ofThisProcess("l".repeat(HolderInfo.MAX_LABEL));
+        assertThat(self.pid()).isEqualTo(ProcessHandle.current().pid());
+        assertThat(self.host()).isNotBlank();
+        assertThat(catchMessage(() -> HolderInfo.ofThisProcess("l".repeat(201))))
+                .contains("201", "200");
+        assertThat(catchMessage(() -> HolderInfo.ofThisProcess("a\nb"))).contains("control character");
+    }
+
+    private static String catchMessage(Runnable code) {
+        try {
+            code.run();
+        } catch (IllegalArgumentException e) {
+            return e.getMessage();
+        }
+        throw new AssertionError("not refused");
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class AdministrationTest {
+    private final Stage stage = new Stage(2);
+    private final SemaphoreAdmin admin = stage.client.admin();
+
+    @Test
+    void waitsForTheHoldersOfRemovedSlots() throws InterruptedException {
+        stage.take();
+        Permit second = stage.take();
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ZERO)).isTrue();
+        admin.resize(Stage.NAME, 1);
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ZERO)).isFalse();
+        long start = stage.environment.nanoTime();
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ofMillis(300))).isFalse();
+        assertThat(stage.environment.nanoTime() - start).isEqualTo(300_000_000);
+        stage.environment.schedule(second::release, 100_000_000);
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ofSeconds(1))).isTrue();
+    }
+
+    @Test
+    void theWaitForHoldersCanBeInterrupted() {
+        stage.take();
+        admin.destroy(Stage.NAME);
+        stage.environment.whenParked(() -> Thread.currentThread().interrupt());
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ofHours(1)))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void growingWakesOwnWaitersWithoutAHint() {
+        stage.take();
+        stage.take();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        admin.resize(Stage.NAME, 3);
+        stage.settle();
+        assertThat(waiting.join().slot()).isEqualTo(3);
+    }
+
+    @Test
+    void theStateOfASemaphoreIsShown() {
+        assertThat(stage.semaphore.availablePermits()).isEqualTo(2);
+        stage.take();
+        assertThat(stage.semaphore.availablePermits()).isEqualTo(1);
+        assertThat(admin.describe(Stage.NAME).orElseThrow().holders()).hasSize(1);
+        assertThat(admin.names()).containsExactly(Stage.NAME);
+        assertThat(admin.destroy(Stage.NAME)).isTrue();
+        assertThat(admin.destroy(Stage.NAME)).isFalse();
+        assertThat(admin.describe(Stage.NAME)).isEmpty();
+        assertThatThrownBy(stage.semaphore::availablePermits).isInstanceOf(NoSuchSemaphoreException.class);
+        assertThatThrownBy(stage.semaphore::tryAcquire)
+                .isInstanceOf(NoSuchSemaphoreException.class)
+                .hasMessageContaining(Stage.NAME);
+        assertThat(stage.semaphore).hasToString("semaphore 'staged' in memory");
+    }
+}

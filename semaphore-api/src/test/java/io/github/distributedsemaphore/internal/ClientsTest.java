@@ -1,0 +1,144 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.memory.MemoryBackend;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** From a URI and settings to a client, and the names it takes. */
+class ClientsTest {
+    private final AtomicInteger closed = new AtomicInteger();
+
+    private SemaphoreClientBuilder builder() {
+        return SemaphoreClient.builder(new MemoryBackend(new MemoryServer(), new HolderInfo("host", 1, "")) {
+            @Override
+            public void close() {
+                closed.incrementAndGet();
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "redis://user:secret@h, semaphore-redis",
+        "rediss://h, semaphore-redis",
+        "redis-sentinel://h, semaphore-redis",
+        "redis-cluster://h, semaphore-redis",
+        "amqp://user:secret@h, semaphore-rabbitmq",
+        "amqps://h, semaphore-rabbitmq",
+        "consul://h, semaphore-consul",
+        "consul+https://h, semaphore-consul",
+        "local:/p, semaphore-local"
+    })
+    void aSchemeWithoutItsModuleNamesTheModule(String uri, String module) {
+        assertThatThrownBy(() -> SemaphoreClient.connect(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("io.github.distributedsemaphore:" + module)
+                .hasMessageNotContaining("secret");
+    }
+
+    @Test
+    void aSchemeThatNobodyKnowsNamesThoseThatAreThere() {
+        assertThatThrownBy(() -> SemaphoreClient.connect("reddis://h"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("'reddis:'", "schemes on the path");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "handOffs, -1, 0 to 10000",
+        "handOffs, 10001, 0 to 10000",
+        "handOffTime, 11s, 0s to 10s",
+        "recheck, 0s, 1ms to 1m",
+        "recheck, 61s, 1ms to 1m",
+        "turn, 2s, 0s to 1s",
+        "turn, soon, 500ms",
+        "detction, 10s, detction"
+    })
+    void aRefusedSettingNamesValueAndBoundAndClosesTheBackend(String name, String value, String bound) {
+        assertThatThrownBy(() -> builder().set(name, value).connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll(name, bound);
+        assertThat(closed).hasValue(1);
+    }
+
+    @Test
+    void theBoundsThemselvesAreTaken() {
+        builder().handOffs(10_000).handOffTime(Duration.ofSeconds(10)).connect().close();
+        builder().handOffs(0).handOffTime(Duration.ZERO).connect().close();
+        builder().set("recheck", "1ms").set("turn", "1s").connect().close();
+        builder().set("recheck", "1m").set("turn", "0s").connect().close();
+        assertThat(closed).hasValue(4);
+    }
+
+    @Test
+    void theBuilderRefusesWhatAUriWould() {
+        assertThatThrownBy(() -> builder().handOffTime(Duration.ofMillis(-5)).connect())
+                .hasMessageContainingAll("'handOffTime'", "-5ms");
+        assertThatThrownBy(() -> builder()
+                        .handOffTime(Duration.ofSeconds(Long.MAX_VALUE))
+                        .connect())
+                .hasMessageContaining("'handOffTime'");
+        assertThatThrownBy(() -> builder().label("a").set("label", "b")).hasMessageContaining("given twice");
+    }
+
+    @Test
+    void theBoundOfHandOffIsPartOfTheGuarantees() {
+        try (SemaphoreClient client =
+                builder().handOffTime(Duration.ofMillis(7)).connect()) {
+            assertThat(client.guarantees().handOff()).isEqualTo(Duration.ofMillis(7));
+        }
+        try (SemaphoreClient client = builder().handOffs(0).connect()) {
+            assertThat(client.guarantees().handOff()).isZero();
+        }
+    }
+
+    @Test
+    void namesAreAnyTextUpToALengthInBytes() {
+        try (SemaphoreClient client = builder().connect()) {
+            for (String name :
+                    new String[] {"a", " a ", "é".repeat(127), "n".repeat(255), "\uD83D\uDE00", "a/b?c#\0"}) {
+                assertThat(client.semaphore(name).name()).isEqualTo(name);
+                assertThat(client.semaphore(name)).isSameAs(client.semaphore(name));
+                assertThat(client.admin().create(name, 1)).isTrue();
+            }
+            assertThat(client.semaphore("A")).isNotSameAs(client.semaphore("a"));
+            refused(client, "", "blank");
+            refused(client, " \t\n", "blank");
+            refused(client, "n".repeat(256), "256 bytes");
+            refused(client, "é".repeat(128), "at most 255");
+            refused(client, "a\uD83D", "surrogate");
+            refused(client, "\uDE00a", "surrogate");
+        }
+    }
+
+    private static void refused(SemaphoreClient client, String name, String why) {
+        assertThatThrownBy(() -> client.semaphore(name))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(why);
+        assertThatThrownBy(() -> client.admin().create(name, 1)).hasMessageContaining(why);
+        assertThatThrownBy(() -> client.admin().describe(name)).hasMessageContaining(why);
+    }
+
+    @Test
+    void limitsAreBounded() {
+        try (SemaphoreClient client = builder().connect()) {
+            for (int limit : new int[] {0, -1, 1001}) {
+                assertThatThrownBy(() -> client.admin().create("a", limit))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContainingAll("limit " + limit, "1 to 1000");
+                assertThatThrownBy(() -> client.admin().resize("a", limit)).hasMessageContaining("1 to 1000");
+            }
+            assertThat(client.admin().create("a", 1000)).isTrue();
+        }
+    }
+}

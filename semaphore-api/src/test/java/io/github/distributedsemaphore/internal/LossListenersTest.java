@@ -1,0 +1,55 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.PermitLoss;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LossListenersTest {
+    private static final PermitLoss LOSS = new PermitLoss("exports", 1, "because");
+
+    private final SteppedEnvironment environment = new SteppedEnvironment();
+    private final LossListeners listeners = new LossListeners(environment);
+    private final List<PermitLoss> told = new ArrayList<>();
+
+    @Test
+    void eachIsToldOnceOfTheFirstLossOnATaskOfItsOwn() {
+        listeners.add(told::add);
+        listeners.add(told::add);
+        listeners.lost(LOSS);
+        listeners.lost(new PermitLoss("exports", 1, "again"));
+        assertThat(told).as("not on the thread that found the loss").isEmpty();
+        environment.settle();
+        assertThat(told).containsExactly(LOSS, LOSS);
+    }
+
+    @Test
+    void oneThatComesAfterTheLossIsToldToo() {
+        listeners.lost(LOSS);
+        listeners.add(told::add);
+        environment.settle();
+        assertThat(told).containsExactly(LOSS);
+    }
+
+    @Test
+    void oneThatThrowsDoesNotKeepTheNewsFromOthers() {
+        listeners.add(loss -> {
+            throw new IllegalStateException("a listener's bug");
+        });
+        listeners.add(told::add);
+        listeners.lost(LOSS);
+        environment.settle();
+        assertThat(told).containsExactly(LOSS);
+        assertThat(environment.thrown()).hasSize(1);
+    }
+
+    @Test
+    void oneThatAddsAnotherIsFine() {
+        listeners.add(loss -> listeners.add(told::add));
+        listeners.lost(LOSS);
+        environment.settle();
+        assertThat(told).containsExactly(LOSS);
+    }
+}

@@ -1,0 +1,254 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** What callers are told when the backend fails, and that nothing is leaked or held twice afterwards. */
+class OutageTest {
+    private final BackendUnavailableException down = new BackendUnavailableException("the link is cut", null);
+
+    @Test
+    void aLostAnswerIsFoundOutAndTheCallerGetsItsPermit() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        Permit permit = stage.take();
+        assertThat(permit.isValid()).isTrue();
+        assertThat(permit.verify().name()).isEqualTo("HELD");
+        assertThat(stage.calls("exchange")).isEqualTo(1);
+        assertThat(stage.calls("resolve")).isEqualTo(1);
+    }
+
+    @Test
+    void aLostRequestIsFoundOutAndTheWaiterGoesOnWaiting() {
+        Stage stage = new Stage(1);
+        stage.before("exchange", () -> {
+            throw new OutcomeUnknownException("sent, perhaps", null);
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(1_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void anUnknownAcquireEndsAtOnceAndItsPermitGoesBackByItself() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        stage.outage("resolve", down);
+        assertThatThrownBy(stage.semaphore::tryAcquire)
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining(Stage.NAME)
+                .hasMessageContaining("the link is cut");
+        assertThat(stage.free()).isZero();
+        stage.outageOver();
+        stage.passMillis(400);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void whoComesWhileAnOutcomeIsUnknownIsToldAtOnce() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        stage.outage("resolve", down);
+        Throwable unused = catchThrowable(stage.semaphore::tryAcquire);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.settle();
+        assertThat(failureOf(waiting)).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(failureOf(attempt)).isInstanceOf(OutcomeUnknownException.class);
+    }
+
+    @Test
+    void whatWasTakenForOneThatIsGoneGoesToTheNext() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        CompletableFuture<Permit> gone = stage.semaphore.acquireAsync(Duration.ZERO);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.before("resolve", () -> gone.cancel(false));
+        stage.settle();
+        assertThat(waiting).isCompleted();
+        assertThat(waiting.join().isValid()).isTrue();
+    }
+
+    @Test
+    void aReleaseDuringAnOutageIsToldAtOnceAndDoneAfterItWithoutFurtherCalls() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.outage("exchange", down);
+        assertThatThrownBy(permit::release)
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("could not be confirmed");
+        assertThat(permit.isValid()).isFalse();
+        assertThat(permit.release()).isEqualTo(ReleaseOutcome.ALREADY_RELEASED);
+        stage.passMillis(2_000);
+        assertThat(stage.free()).isZero();
+        stage.outageOver();
+        stage.passMillis(400);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void aReleaseWhoseAnswerIsLostIsFoundOut() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.loseReply();
+        assertThat(permit.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void closingAPermitDuringAnOutageDoesNotThrow() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.outage("exchange", new IncompatibleStateException("garbage", null));
+        permit.close();
+        stage.outageOver();
+        stage.passMillis(400);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void aLongOutageIsProbedAtOnePaceHoweverManyCallsAreMade() {
+        Stage stage = new Stage(50);
+        List<Permit> permits = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            permits.add(stage.take());
+        }
+        stage.outage("exchange", down);
+        permits.forEach(Permit::close);
+        assertThat(stage.environment.timers()).isLessThanOrEqualTo(3);
+        int before = stage.calls("exchange");
+        stage.passMillis(1_000);
+        assertThat(stage.calls("exchange") - before).isBetween(5, 10);
+        stage.outageOver();
+        stage.passMillis(400);
+        assertThat(stage.free()).isEqualTo(50);
+    }
+
+    @Test
+    void anUnknownOutcomeIsProbedAtOnePaceHoweverManyCallsAreMade() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        stage.outage("resolve", down);
+        for (int i = 0; i < 50; i++) {
+            Throwable unused = catchThrowable(stage.semaphore::tryAcquire);
+        }
+        int before = stage.calls("resolve");
+        stage.passMillis(1_000);
+        assertThat(stage.calls("resolve") - before).isBetween(5, 10);
+    }
+
+    @Test
+    void anUnavailableBackendEndsAllWhoWait() {
+        Stage stage = new Stage(1);
+        stage.takeAsOther();
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync();
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.outage("exchange", down);
+        stage.passMillis(1_000);
+        assertThat(failureOf(first)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(failureOf(second)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(failureOf(first)).isNotSameAs(failureOf(second));
+    }
+
+    @Test
+    void aSessionThatCannotBeOpenedIsCertainToHaveTakenNothing() {
+        for (RuntimeException reason : List.of(down, new OutcomeUnknownException("perhaps", null), bug())) {
+            Stage stage = new Stage(1);
+            stage.outage("open", reason);
+            assertThatThrownBy(stage.semaphore::tryAcquire)
+                    .isInstanceOf(BackendUnavailableException.class)
+                    .hasMessageContaining(String.valueOf(reason.getMessage()));
+            stage.outageOver();
+            assertThat(stage.take().isValid()).isTrue();
+            assertThat(stage.calls("resolve")).isZero();
+        }
+    }
+
+    @Test
+    void anErrorOfTheAdapterIsAnUnknownOutcomeForAllItWasDoneFor() {
+        Stage stage = new Stage(2);
+        stage.after("exchange", () -> {
+            throw new AssertionError("a bug");
+        });
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync(Duration.ZERO);
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(first).isCompleted();
+        assertThat(second).isCompleted();
+    }
+
+    @Test
+    void anErrorOfTheAdapterDuringResolutionStrandsNobody() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        stage.before("resolve", () -> {
+            throw new AssertionError("a bug");
+        });
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
+        stage.passMillis(400);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void anErrorOfTheAdapterInWatchingGrantsNothingTwice() {
+        Stage stage = new Stage(2, "recheck=1s");
+        stage.takeAsOther();
+        stage.before("watch", () -> {
+            throw new AssertionError("a bug");
+        });
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        CompletableFuture<?> two = stage.semaphore.acquireAsync(2, Duration.ofMinutes(1));
+        CompletableFuture<Permit> one = stage.semaphore.acquireAsync();
+        stage.passMillis(3_000);
+        assertThat(attempt).isCompleted();
+        assertThat(two).isNotDone();
+        assertThat(one).isNotDone();
+        assertThat(stage.calls("resolve")).isZero();
+    }
+
+    @Test
+    void anAnswerThatDoesNotFitTheQuestionIsNotBelieved() {
+        Stage stage = new Stage(2);
+        stage.answers = result -> {
+            stage.answers = UnaryOperator.identity();
+            return new ExchangeResult(
+                    result.lost(),
+                    result.answers().subList(0, 1),
+                    result.validUntil(),
+                    result.recheck(),
+                    result.othersWaiting());
+        };
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync(Duration.ZERO);
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.settle();
+        assertThat(first).isCompleted();
+        assertThat(second).isCompleted();
+        assertThat(first.join().slot()).isNotEqualTo(second.join().slot());
+        assertThat(stage.free()).isZero();
+    }
+
+    private static RuntimeException bug() {
+        return new IllegalStateException("a bug");
+    }
+
+    private static Throwable failureOf(CompletableFuture<?> future) {
+        assertThat(future).isCompletedExceptionally();
+        return ((CompletionException) catchThrowable(future::join)).getCause();
+    }
+}

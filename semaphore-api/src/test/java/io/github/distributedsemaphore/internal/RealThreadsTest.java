@@ -1,0 +1,215 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.memory.Link;
+import io.github.distributedsemaphore.memory.MemoryBackend;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The engine on threads and time as they are. */
+class RealThreadsTest {
+    private static final String NAME = "exports";
+
+    private final MemoryServer server = new MemoryServer();
+    private final CountDownLatch asked = new CountDownLatch(1);
+    private final CountDownLatch answer = new CountDownLatch(1);
+    private final SemaphoreClient client = client(Link.DIRECT);
+    private final DistributedSemaphore semaphore = client.semaphore(NAME);
+
+    private SemaphoreClient client(Link link) {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""), link);
+        backend.admin().create(NAME, 1);
+        return SemaphoreClient.builder(backend).connect();
+    }
+
+    /** The answer of its first exchange waits for the test. */
+    private SemaphoreClient slowClient() {
+        return client(Link.with(what -> {}, what -> {
+            if (what.equals("exchange")) {
+                asked.countDown();
+                passUninterruptibly(answer);
+            }
+        }));
+    }
+
+    @AfterEach
+    void close() {
+        answer.countDown();
+        client.close();
+    }
+
+    @Test
+    void whatIsChainedToAFutureMayBlockAndDelaysNobody() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch held = new CountDownLatch(1);
+        CompletableFuture<String> blocked = semaphore.acquireAsync().thenApply(permit -> {
+            held.countDown();
+            passUninterruptibly(go);
+            permit.close();
+            return Thread.currentThread().getName();
+        });
+        held.await();
+        CompletableFuture<Permit> next = semaphore.acquireAsync();
+        assertThat(semaphore.tryAcquire()).isEmpty();
+        go.countDown();
+        next.get(10, TimeUnit.SECONDS).close();
+        assertThat(blocked.get(10, TimeUnit.SECONDS)).startsWith("semaphore-").contains("-worker-");
+    }
+
+    @Test
+    void aListenerThatBlocksOrThrowsHoldsUpNobody() throws Exception {
+        Permit permit = semaphore.acquire();
+        CountDownLatch go = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(2);
+        permit.onLost(loss -> passUninterruptibly(go));
+        permit.onLost(loss -> {
+            throw new IllegalStateException("a listener's bug, logged");
+        });
+        permit.onLost(loss -> told.countDown());
+        server.revoke(NAME, 1, "because");
+        permit.onLost(loss -> told.countDown());
+        assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
+        semaphore.acquire(Duration.ofSeconds(10)).close();
+        go.countDown();
+    }
+
+    @Test
+    void anAsyncAcquireOfAClosedClientFails() {
+        client.close();
+        assertThatThrownBy(() -> semaphore.acquireAsync().get(10, TimeUnit.SECONDS))
+                .hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    void anAsyncAttemptWhoseAnswerComesAfterAnAbortFails() throws Exception {
+        SemaphoreClient slow = slowClient();
+        CompletableFuture<Permit> attempt = slow.semaphore(NAME).acquireAsync(Duration.ZERO);
+        asked.await();
+        slow.abort();
+        answer.countDown();
+        assertThatThrownBy(() -> attempt.get(10, TimeUnit.SECONDS)).hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    void anAsyncCallEndsAsClosedWhileItsAnswerIsAwaited() throws Exception {
+        SemaphoreClient slow = slowClient();
+        CompletableFuture<Permit> waiting = slow.semaphore(NAME).acquireAsync();
+        asked.await();
+        slow.abort();
+        assertThatThrownBy(() -> waiting.get(10, TimeUnit.SECONDS)).hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    void closeWaitsForTheExchangeUnderWay() throws Exception {
+        SemaphoreClient slow = slowClient();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            Future<?> attempt = threads.submit(() -> slow.semaphore(NAME).tryAcquire());
+            asked.await();
+            Future<?> closing = threads.submit(slow::close);
+            assertThatThrownBy(() -> closing.get(100, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(java.util.concurrent.TimeoutException.class);
+            answer.countDown();
+            closing.get(10, TimeUnit.SECONDS);
+            assertThatThrownBy(attempt::get).hasCauseInstanceOf(SemaphoreClosedException.class);
+            assertThat(semaphore.availablePermits()).isEqualTo(1);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    void aCrowdSharesOneSlotWithoutOverlap() throws Exception {
+        AtomicInteger inside = new AtomicInteger();
+        List<Future<?>> workers = new ArrayList<>();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            for (int i = 0; i < 16; i++) {
+                workers.add(threads.submit(() -> {
+                    for (int round = 0; round < 50; round++) {
+                        semaphore.withPermit(Duration.ofSeconds(30), permit -> {
+                            assertThat(inside.incrementAndGet()).isOne();
+                            inside.decrementAndGet();
+                            return round(permit);
+                        });
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> worker : workers) {
+                worker.get();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        assertThat(semaphore.availablePermits()).isEqualTo(1);
+    }
+
+    private static long round(Permit permit) {
+        return permit.fence().epoch();
+    }
+
+    @Test
+    void aClosedClientLeavesNoThreadBehind() {
+        Environment environment = Environment.real();
+        CountDownLatch ran = new CountDownLatch(2);
+        environment.execute(ran::countDown);
+        environment.schedule(ran::countDown, 1);
+        await().until(() -> ran.getCount() == 0);
+        List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("semaphore-"))
+                .toList();
+        assertThat(threads).isNotEmpty().allMatch(Thread::isDaemon);
+        environment.close();
+        environment.close();
+        client.close();
+        await().until(() -> threads.stream().noneMatch(Thread::isAlive));
+    }
+
+    @Test
+    void tasksRunAlsoAfterCloseAndTimersDoNot() throws Exception {
+        Environment environment = Environment.real();
+        AtomicInteger fired = new AtomicInteger();
+        environment.schedule(fired::incrementAndGet, TimeUnit.MILLISECONDS.toNanos(20));
+        environment.close();
+        environment.schedule(fired::incrementAndGet, 1);
+        CountDownLatch ran = new CountDownLatch(1);
+        environment.execute(ran::countDown);
+        assertThat(ran.await(10, TimeUnit.SECONDS)).isTrue();
+        await().during(Duration.ofMillis(50)).until(() -> fired.get() == 0);
+    }
+
+    private static void passUninterruptibly(CountDownLatch latch) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                latch.await();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

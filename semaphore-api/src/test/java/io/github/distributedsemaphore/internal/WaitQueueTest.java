@@ -1,0 +1,85 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.Deadline;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class WaitQueueTest {
+    private final WaitQueue queue = new WaitQueue();
+
+    @Test
+    void theFirstIsTheHeadUntilItLeaves() {
+        assertThat(queue.head()).isNull();
+        Waiter first = add(1);
+        Waiter second = add(1);
+        assertThat(queue.head()).isSameAs(first);
+        queue.remove(first);
+        assertThat(queue.head()).isSameAs(second);
+        queue.remove(first);
+        queue.remove(second);
+        assertThat(queue.isAnyoneWaiting()).isFalse();
+    }
+
+    @Test
+    void theFrontEndsWithTheFirstThatWantsSeveral() {
+        assertThat(queue.front()).isEmpty();
+        Waiter first = add(1);
+        Waiter two = add(2);
+        add(1);
+        assertThat(queue.front()).containsExactly(first, two);
+        queue.remove(two);
+        assertThat(queue.front()).hasSize(2);
+    }
+
+    @Test
+    void theFrontIsBounded() {
+        List<Waiter> all = new ArrayList<>();
+        for (int i = 0; i < 65; i++) {
+            all.add(add(1));
+        }
+        assertThat(queue.front()).isEqualTo(all.subList(0, 64));
+    }
+
+    @Test
+    void oneAttemptStandsBesideTheQueue() {
+        Waiter attempt = new Waiter(1, Deadline.NEVER, true, () -> {});
+        queue.add(attempt);
+        assertThat(queue.isAnyoneWaiting()).isFalse();
+        assertThat(queue.hasAttempts()).isTrue();
+        assertThat(queue.takeAttempts()).containsExactly(attempt);
+        assertThat(queue.hasAttempts()).isFalse();
+        queue.add(attempt);
+        queue.remove(attempt);
+        assertThat(queue.takeAttempts()).isEmpty();
+    }
+
+    @Test
+    void everybodyCanBeTaken() {
+        Waiter waiting = add(1);
+        Waiter attempt = new Waiter(1, Deadline.NEVER, true, () -> {});
+        queue.add(attempt);
+        assertThat(queue.takeAll()).containsExactlyInAnyOrder(waiting, attempt);
+        assertThat(queue.takeAll()).isEmpty();
+    }
+
+    @Test
+    void aWaiterEndsOnce() {
+        Waiter waiter = add(1);
+        waiter.refuse();
+        assertThat(waiter.isDone()).isTrue();
+        assertThat(waiter.outcome()).isEmpty();
+        assertThatThrownBy(waiter::withdraw)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("REFUSED");
+    }
+
+    private Waiter add(int wanted) {
+        Waiter waiter = new Waiter(wanted, Deadline.NEVER, false, () -> {});
+        queue.add(waiter);
+        return waiter;
+    }
+}

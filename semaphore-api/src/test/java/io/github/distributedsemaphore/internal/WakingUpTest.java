@@ -1,0 +1,180 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What wakes those who wait, and that nothing keeps them waiting for long once a slot is free. */
+class WakingUpTest {
+    private static final long SOON = 20_000_000;
+
+    @Test
+    void aHintBringsWhatAnotherClientReleases() {
+        Stage stage = new Stage(1);
+        Permit other = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        other.release();
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void whatIsFreedJustBeforeTheWatchBeginsIsSeenByASecondLook() {
+        Stage stage = new Stage(1);
+        Permit other = stage.takeAsOther();
+        stage.before("watch", other::release);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void whatIsFreedWithoutAHintIsFoundByTheTimer() {
+        Stage stage = new Stage(1, "recheck=1s");
+        stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.server.removeHolder(Stage.NAME, 1);
+        stage.passMillis(1_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void theTimerGoesOnWhileNothingIsFree() {
+        Stage stage = new Stage(1, "recheck=1s");
+        stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        int before = stage.calls("exchange");
+        stage.passMillis(5_000);
+        assertThat(stage.calls("exchange") - before).isBetween(5, 10);
+        assertThat(waiting).isNotDone();
+        stage.server.removeHolder(Stage.NAME, 1);
+        stage.passMillis(1_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void theKnownEndOfALeaseIsLookedForAtItsTime() {
+        Stage stage = new Stage(1, "recheck=1m");
+        assertThat(stage.others.tryAcquire()).isPresent();
+        stage.server.crash(stage.otherBackend);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.pass(Stage.LEASE.plusMillis(1));
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void aWatchThatCannotBeOpenedNowIsTriedAgain() {
+        Stage stage = new Stage(1, "recheck=1s");
+        Permit other = stage.takeAsOther();
+        stage.before("watch", () -> {
+            throw new BackendUnavailableException("not now", null);
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(1_001);
+        assertThat(stage.calls("watch")).isEqualTo(2);
+        other.release();
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void theWatchIsClosedSoonAfterTheLastWaiterLeft() {
+        Stage stage = new Stage(1, "recheck=1m");
+        stage.takeAsOther();
+        int timers = stage.environment.timers();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        waiting.cancel(false);
+        CompletableFuture<Permit> another = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).as("kept over a short pause").isEqualTo(1);
+        another.cancel(false);
+        assertThat(stage.environment.timers()).isEqualTo(timers + 1);
+        stage.passMillis(51);
+        assertThat(stage.environment.timers()).isEqualTo(timers);
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).isEqualTo(2);
+    }
+
+    @Test
+    void whoStandsBehindOneThatGivesUpIsAskedForAtOnce() {
+        Stage stage = new Stage(2, "recheck=1m");
+        stage.takeAsOther();
+        CompletableFuture<PermitGroup> two = stage.semaphore.acquireAsync(2, Duration.ofHours(1));
+        CompletableFuture<Permit> one = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(one).isNotDone();
+        two.cancel(false);
+        stage.settle();
+        assertThat(one).isCompleted();
+    }
+
+    @Test
+    void aSlotGrantedToACallThatHasEndedIsNotLostOnAWaiterForTwo() {
+        Stage stage = new Stage(2, "recheck=1m");
+        Permit other = stage.takeAsOther();
+        CompletableFuture<PermitGroup> two = stage.semaphore.acquireAsync(2, Duration.ofHours(1));
+        stage.settle();
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.after("exchange", () -> {
+            attempt.cancel(false);
+            stage.server.removeHolder(Stage.NAME, other.slot());
+        });
+        stage.settle();
+        assertThat(two).isCompleted();
+    }
+
+    @Test
+    void theTurnOfOthersEndsAlsoWhenAnEarlierTimerFiresInBetween() {
+        Stage stage = new Stage(2, "handOffs=0&turn=200ms&recheck=1s");
+        List<Permit> others = new ArrayList<>(List.of(stage.takeAsOther()));
+        Permit mine = stage.take();
+        CompletableFuture<?> unused = stage.others.acquireAsync().thenAccept(others::add);
+        stage.settle();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        // The timer of the refusal fires at 750 ms, the turn lasts from 700 to 900 ms.
+        stage.passMillis(700);
+        mine.release();
+        stage.settle();
+        assertThat(others).as("others had their turn").hasSize(2);
+        others.get(0).release();
+        stage.settle();
+        assertThat(waiting).as("their turn").isNotDone();
+        stage.environment.pass(200_000_000 + SOON);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void aFirstWaiterThatComesDuringTheTurnOfOthersIsServedAfterIt() {
+        Stage stage = new Stage(2, "handOffs=0&turn=200ms&recheck=1s");
+        stage.takeAsOther();
+        Permit mine = stage.take();
+        CompletableFuture<?> unused = stage.others.acquireAsync();
+        stage.settle();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.passMillis(700);
+        mine.release();
+        stage.settle();
+        waiting.cancel(false);
+        stage.server.removeHolder(Stage.NAME, 1);
+        stage.passMillis(110);
+        CompletableFuture<Permit> late = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(late).isNotDone();
+        stage.environment.pass(90_000_000 + SOON);
+        assertThat(late).isCompleted();
+    }
+}

@@ -1,0 +1,42 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+@Command(
+        name = "create",
+        description = {
+            "Creates a semaphore.",
+            "If it exists with that many slots, that is fine; if it has another number, nothing is changed."
+        })
+final class CreateCommand implements Callable<Integer> {
+    @ParentCommand
+    private SemaphoreCommand semaphore;
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "the semaphore")
+    private String name;
+
+    @Parameters(index = "1", paramLabel = "SLOTS", description = "how many may hold it at once")
+    private int slots;
+
+    @Override
+    public Integer call() {
+        try (SemaphoreClient client = semaphore.connect()) {
+            boolean created = client.admin().create(name, slots);
+            spec.commandLine()
+                    .getOut()
+                    .println(
+                            created
+                                    ? "created " + name + ", limit " + slots
+                                    : name + " has limit " + slots + " already");
+        }
+        return ExitCodes.OK;
+    }
+}

@@ -1,0 +1,166 @@
+package io.github.distributedsemaphore.cli;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+/**
+ * A small shell that outlives this process by as much as it takes to kill the command. It reads a pipe whose other end
+ * only this process has: however this process dies, the pipe ends. It also sends signals, for which Java has no call.
+ *
+ * <p>Why not Linux's parent-death signal: it reaches the command itself and none of its children, it is dropped when a
+ * set-user-ID program starts, and it follows the thread that started the command rather than the process.
+ *
+ * <p>Thread-safe.
+ */
+final class DeathWatch {
+    /** In the command's environment: tells the watch which processes are of this run. */
+    static final String MARK_VARIABLE = "SEMAPHORE_RUN";
+
+    private static final String SCRIPT = "death-watch.sh";
+
+    /** For the watch of a killed run to end its command: it takes milliseconds. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final String mark;
+    private final Process shell;
+
+    private DeathWatch(String mark, Process shell) {
+        this.mark = mark;
+        this.shell = shell;
+    }
+
+    /**
+     * Starts the watch, and waits for the locks.
+     *
+     * @param mark marks the processes of this run
+     * @param locks files to lock for as long as the watch lives
+     * @throws CommandFailure if a lock is not free in time: the command of a former holder is still there
+     */
+    static DeathWatch start(String mark, List<Path> locks) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>();
+        // A session of its own: a signal to our process group, as from a terminal or from kill -9 %1, misses it.
+        if (onPath("setsid")) {
+            command.add("setsid");
+        }
+        if (onPath("flock")) {
+            locks.forEach(lock -> command.addAll(List.of("flock", lock.toString())));
+        }
+        command.addAll(List.of("sh", "-c", script(), "semaphore-death-watch", MARK_VARIABLE + "=" + mark));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().remove(MARK_VARIABLE);
+        DeathWatch watch = new DeathWatch(mark, builder.start());
+        try {
+            watch.awaitReady();
+            return watch;
+        } catch (CommandFailure | IOException | InterruptedException e) {
+            watch.kill();
+            throw e;
+        }
+    }
+
+    private void awaitReady() throws IOException, InterruptedException {
+        try {
+            CompletableFuture.supplyAsync(this::readLine).get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new CommandFailure(
+                    ExitCodes.NO_SLOT_IN_TIME,
+                    "the command of this slot's former holder is still running after " + PATIENCE.toSeconds()
+                            + " s; 'ps' shows it, with SEMAPHORE_RUN in its environment");
+        } catch (ExecutionException e) {
+            throw new IOException("the shell that watches over the command did not start", e);
+        }
+    }
+
+    private String readLine() {
+        try {
+            String line = shell.inputReader(StandardCharsets.US_ASCII).readLine();
+            if (line == null) {
+                throw new EOFException("it ended at once");
+            }
+            return line;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void kill() {
+        shell.descendants().forEach(ProcessHandle::destroyForcibly);
+        shell.destroyForcibly();
+    }
+
+    private static boolean onPath(String program) {
+        String path = System.getenv("PATH");
+        return path != null
+                && Stream.of(path.split(":", -1)).anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
+    }
+
+    private static String script() throws IOException {
+        try (InputStream in = DeathWatch.class.getResourceAsStream(SCRIPT)) {
+            if (in == null) {
+                throw new IOException(
+                        "the program is incomplete: " + SCRIPT + " is missing beside " + DeathWatch.class);
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    String mark() {
+        return mark;
+    }
+
+    void watch(long pid) {
+        say("watch " + pid);
+    }
+
+    /**
+     * Sends a signal to the process that is watched.
+     *
+     * @return false if the shell is gone
+     */
+    boolean signal(String name) {
+        try {
+            say("signal " + name);
+            return true;
+        } catch (UncheckedIOException e) {
+            return false;
+        }
+    }
+
+    /** Tells the shell that there is nothing left to kill, and sees it end. */
+    void dismiss() {
+        try {
+            say("dismiss");
+            shell.getOutputStream().close();
+            shell.waitFor(1, TimeUnit.SECONDS);
+        } catch (IOException | UncheckedIOException e) {
+            // Somebody killed the shell; that is the end as well.
+            shell.destroyForcibly();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized void say(String line) {
+        try {
+            OutputStream pipe = shell.getOutputStream();
+            pipe.write((line + "\n").getBytes(StandardCharsets.US_ASCII));
+            pipe.flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException("the shell that watches over the command was killed", e);
+        }
+    }
+}

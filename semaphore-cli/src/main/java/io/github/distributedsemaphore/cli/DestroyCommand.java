@@ -1,0 +1,44 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+@Command(
+        name = "destroy",
+        description = {
+            "Removes a semaphore.",
+            "Whoever waits for it ends with an error; whoever holds a slot keeps it until they release it."
+        })
+final class DestroyCommand implements Callable<Integer> {
+    @ParentCommand
+    private SemaphoreCommand semaphore;
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "the semaphore")
+    private String name;
+
+    @Option(names = "--wait", paramLabel = "D", description = RemovedSlots.WAIT_HELP)
+    private @Nullable Duration wait;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        try (SemaphoreClient client = semaphore.connect()) {
+            if (!client.admin().destroy(name)) {
+                throw new CommandFailure(
+                        ExitCodes.NO_SUCH_SEMAPHORE, "there is no semaphore '" + name + "': nothing to destroy");
+            }
+            RemovedSlots.await(client.admin(), name, wait, "it is destroyed");
+        }
+        spec.commandLine().getOut().println("destroyed " + name);
+        return ExitCodes.OK;
+    }
+}

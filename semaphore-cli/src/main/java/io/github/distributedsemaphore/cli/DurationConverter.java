@@ -1,0 +1,18 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.spi.Durations;
+import java.time.Duration;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/** Reads durations as the settings in a backend's URI are read. */
+final class DurationConverter implements ITypeConverter<Duration> {
+    @Override
+    public Duration convert(String text) {
+        try {
+            return Durations.parse(text);
+        } catch (IllegalArgumentException e) {
+            throw new TypeConversionException(e.getMessage());
+        }
+    }
+}

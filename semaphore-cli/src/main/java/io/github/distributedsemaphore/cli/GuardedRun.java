@@ -1,0 +1,88 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+
+/** One run of a command under permits that are held already: from its start to the release. For one thread. */
+final class GuardedRun {
+    private final String name;
+    private final PermitGroup group;
+    private final List<Path> locks;
+    private final SignalRelay signals;
+    private final PrintWriter err;
+    private final CompletableFuture<PermitLoss> loss = new CompletableFuture<>();
+
+    GuardedRun(String name, PermitGroup group, List<Path> locks, SignalRelay signals, PrintWriter err) {
+        this.name = name;
+        this.group = group;
+        this.locks = locks;
+        this.signals = signals;
+        this.err = err;
+        group.permits().forEach(permit -> permit.onLost(loss::complete));
+    }
+
+    int run(List<String> command) throws IOException, InterruptedException {
+        int code;
+        try (ChildProcess child = ChildProcess.prepare(command, environment(), locks)) {
+            if (!signals.startAndRelayTo(child)) {
+                return signals.exitCodeOfFirst();
+            }
+            CompletableFuture<Integer> exited = child.exited();
+            Object unused = CompletableFuture.anyOf(exited, loss).join();
+            if (!exited.isDone()) {
+                return lost(loss.join().reason(), child);
+            }
+            code = exited.join();
+        }
+        return release(code);
+    }
+
+    private int lost(String reason, ChildProcess child) {
+        ErrorLine.print(err, name + ": the permit was lost (" + reason + "); ending the command");
+        child.terminate(ChildProcess.GRACE);
+        return ExitCodes.PERMIT_LOST;
+    }
+
+    private int release(int code) {
+        try {
+            if (group.release().contains(ReleaseOutcome.WAS_LOST)) {
+                ErrorLine.print(
+                        err, name + ": the permit was lost before the command ended (it ended with " + code + ")");
+                return ExitCodes.PERMIT_LOST;
+            }
+        } catch (SemaphoreException e) {
+            ErrorLine.print(
+                    err, name + ": the command ended, but its slot may stay taken for a while: " + e.getMessage());
+        }
+        return code;
+    }
+
+    private Map<String, String> environment() {
+        return Map.of(
+                "SEMAPHORE_NAME", name,
+                "SEMAPHORE_SLOT",
+                        group.permits().stream()
+                                .map(permit -> String.valueOf(permit.slot()))
+                                .collect(Collectors.joining(",")),
+                "SEMAPHORE_EPOCH",
+                        group.permits().stream().map(GuardedRun::epoch).collect(Collectors.joining(",")));
+    }
+
+    private static String epoch(Permit permit) {
+        try {
+            return String.valueOf(permit.fence().epoch());
+        } catch (UnsupportedOperationException e) {
+            return "";
+        }
+    }
+}

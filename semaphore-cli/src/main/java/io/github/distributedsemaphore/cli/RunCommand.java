@@ -1,0 +1,141 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Durations;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+@Command(
+        name = "run",
+        customSynopsis = "semaphore run [--backend URI] NAME [--slots N] [--permits K] [--wait D] [--label TEXT]"
+                + " [--verbose]%n              -- COMMAND [ARG...]",
+        description = {
+            "Runs a command while holding a slot, and gives the slot back when the command ends.",
+            "",
+            "The command has this program's standard input, output and error, and finds in its environment"
+                    + " SEMAPHORE_NAME, SEMAPHORE_SLOT and SEMAPHORE_EPOCH (comma-separated for more than one permit;"
+                    + " the epoch is empty where the backend has none). SIGTERM, SIGINT and SIGHUP are passed on to"
+                    + " it; a Ctrl-C reaches it from the terminal, on Linux only"
+                    + " once.",
+            "",
+            "If the slot is lost, as when a backend with leases cannot be reached for too long, the command and all"
+                    + " it started get SIGTERM, and SIGKILL 5 seconds later.",
+            "",
+            "If this program is killed with SIGKILL or crashes, a small shell beside it kills the command and all"
+                    + " it started: their descendants, and on Linux whatever has the SEMAPHORE_RUN of this run in its"
+                    + " environment. Until that is done the next holder's command waits, if it is run by the same user on"
+                    + " the same machine with the same --backend, and flock is there. What that cannot do: reach a process"
+                    + " of another user, such as one under sudo; without Linux's /proc, reach what the command has left"
+                    + " behind as a daemon; or act if that shell is killed as well."
+        })
+final class RunCommand implements Callable<Integer> {
+    @ParentCommand
+    private SemaphoreCommand semaphore;
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "the semaphore")
+    private String name;
+
+    @Parameters(index = "1..*", arity = "0..*", paramLabel = "COMMAND", description = "the command and its arguments")
+    private List<String> command = List.of();
+
+    @Option(
+            names = "--slots",
+            paramLabel = "N",
+            description =
+                    "create the semaphore with so many slots if there is none; end with 3 if it has another number")
+    private @Nullable Integer slots;
+
+    @Option(names = "--permits", paramLabel = "K", description = "take so many slots, all or none; default: 1")
+    private int permits = 1;
+
+    @Option(
+            names = "--wait",
+            paramLabel = "D",
+            description = "wait at most so long for a slot, such as 500ms, 30s or 5m; 0s is one attempt; default: for"
+                    + " ever")
+    private @Nullable Duration wait;
+
+    @Option(
+            names = "--label",
+            paramLabel = "TEXT",
+            description = "what 'status' shows beside the slot; default: COMMAND without its path and arguments")
+    private @Nullable String label;
+
+    @Override
+    public Integer call() throws Exception {
+        refuseMissingDashes();
+        try (SignalRelay signals = new SignalRelay(Thread.currentThread());
+                SemaphoreClient client = connect()) {
+            if (slots != null) {
+                client.admin().create(name, slots);
+            }
+            // From here on there may be a slot to give back; before, a signal may do what it does to any JVM.
+            signals.install();
+            try (PermitGroup held = acquire(client.semaphore(name)).orElseThrow(this::noSlotInTime)) {
+                List<Path> locks = SlotLocks.of(semaphore.backend(), name, held.permits());
+                return new GuardedRun(
+                                name, held, locks, signals, spec.commandLine().getErr())
+                        .run(command);
+            } catch (InterruptedException e) {
+                return signals.exitCodeOfFirst();
+            }
+        }
+    }
+
+    /** Without it an option of the command would be taken for one of ours. */
+    private void refuseMissingDashes() {
+        List<String> words = spec.root().commandLine().getParseResult().originalArgs();
+        int dashes = words.indexOf("--");
+        if (command.isEmpty() || dashes < 0 || words.size() - dashes - 1 != command.size()) {
+            throw new ParameterException(
+                    spec.commandLine(), "Write -- and then the command to run, after NAME and options");
+        }
+    }
+
+    private SemaphoreClient connect() {
+        SemaphoreClientBuilder builder = semaphore.builder();
+        boolean inUri = !BackendUri.parse(semaphore.backend()).text("label", "").isEmpty();
+        if (label != null || !inUri) {
+            builder.label(label == null ? commandName() : label);
+        }
+        return builder.connect();
+    }
+
+    private String commandName() {
+        Path file = Path.of(command.get(0)).getFileName();
+        return file == null ? "" : file.toString();
+    }
+
+    private Optional<PermitGroup> acquire(DistributedSemaphore slotsOfName) throws InterruptedException {
+        if (SemaphoreCommand.isVerbose(spec.commandLine())) {
+            ErrorLine.print(spec.commandLine().getErr(), "asking for " + permits + " of " + name);
+        }
+        return slotsOfName.tryAcquire(permits, wait == null ? ChronoUnit.FOREVER.getDuration() : wait);
+    }
+
+    private CommandFailure noSlotInTime() {
+        String time = wait == null ? "for ever" : Durations.format(wait);
+        return new CommandFailure(
+                ExitCodes.NO_SLOT_IN_TIME,
+                name + ": no slot was free within " + time + "; 'semaphore status " + name
+                        + "' shows who holds them, --wait waits longer");
+    }
+}

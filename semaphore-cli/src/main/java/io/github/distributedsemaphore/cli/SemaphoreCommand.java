@@ -1,0 +1,129 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.cli.demo.DemoCommand;
+import io.github.distributedsemaphore.cli.demo.WorkerCommand;
+import java.time.Duration;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** The word before the commands, and what is common to them: the backend. */
+@Command(
+        name = "semaphore",
+        versionProvider = Version.class,
+        mixinStandardHelpOptions = true,
+        scope = ScopeType.INHERIT,
+        synopsisSubcommandLabel = "COMMAND",
+        sortOptions = false,
+        description = "A semaphore over processes and hosts: at most SLOTS holders of a NAME.",
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  semaphore create exports 3",
+            "  semaphore run exports --wait 10m -- ./export.sh --full",
+            "  semaphore status exports"
+        },
+        subcommands = {
+            CreateCommand.class,
+            StatusCommand.class,
+            ResizeCommand.class,
+            DestroyCommand.class,
+            RunCommand.class,
+            GuaranteesCommand.class,
+            DemoCommand.class,
+            WorkerCommand.class
+        })
+public final class SemaphoreCommand implements Runnable {
+    private static final String DEFAULT_BACKEND = "local:";
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "URI",
+            scope = ScopeType.INHERIT,
+            defaultValue = "${env:SEMAPHORE_BACKEND:-" + DEFAULT_BACKEND + "}",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER,
+            description = "where the semaphores are, such as local:/var/lib/semaphores; default: the environment"
+                    + " variable SEMAPHORE_BACKEND, else " + DEFAULT_BACKEND
+                    + ". A URI with a password belongs into the variable: other users can read a command line")
+    private String backend = DEFAULT_BACKEND;
+
+    @Option(
+            names = "--verbose",
+            scope = ScopeType.INHERIT,
+            description = "on an error print where it came from as well, and what the libraries log")
+    private boolean verbose;
+
+    /** For picocli. */
+    public SemaphoreCommand() {}
+
+    static CommandLine commandLine() {
+        CommandLine line = new CommandLine(new SemaphoreCommand());
+        ErrorLine errors = new ErrorLine();
+        line.setExecutionExceptionHandler(errors)
+                .setParameterExceptionHandler(errors)
+                .registerConverter(Duration.class, new DurationConverter())
+                // What follows "--" belongs to another program, down to a leading @.
+                .setExpandAtFiles(false)
+                .setUsageHelpWidth(100);
+        line.getSubcommands().forEach((name, command) -> describeExitCodes(command, name));
+        describeExitCodes(line, "");
+        return line;
+    }
+
+    private static void describeExitCodes(CommandLine command, String name) {
+        ExitCodes.addToHelp(command.getCommandSpec().usageMessage(), name.equals("run"));
+    }
+
+    @Override
+    public void run() {
+        throw new CommandLine.ParameterException(spec.commandLine(), "Which command? " + commands());
+    }
+
+    private String commands() {
+        return String.join(
+                ", ",
+                spec.subcommands().entrySet().stream()
+                        .filter(entry -> !entry.getValue()
+                                .getCommandSpec()
+                                .usageMessage()
+                                .hidden())
+                        .map(Map.Entry::getKey)
+                        .toList());
+    }
+
+    /**
+     * Returns the backend.
+     *
+     * @return its URI as it was given; may hold a password
+     */
+    public String backend() {
+        return backend;
+    }
+
+    /**
+     * Connects to the backend.
+     *
+     * @return the client; the caller closes it
+     */
+    public SemaphoreClient connect() {
+        return builder().connect();
+    }
+
+    SemaphoreClientBuilder builder() {
+        if (verbose) {
+            // Read once, by the first logger: nothing has logged so far.
+            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
+        }
+        return SemaphoreClient.builder(backend);
+    }
+
+    static boolean isVerbose(CommandLine command) {
+        return command.getCommandSpec().root().userObject() instanceof SemaphoreCommand root && root.verbose;
+    }
+}

@@ -1,0 +1,99 @@
+package io.github.distributedsemaphore.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What happens to the signals that this process gets: while it waits for a slot the first one ends the wait and a second
+ * the process; once the command runs they are the command's. Thread-safe.
+ */
+final class SignalRelay implements AutoCloseable {
+    /** The numbers that Linux, macOS and the BSDs share. */
+    private static final Map<String, Integer> NUMBERS = Map.of("HUP", 1, "INT", 2, "TERM", 15);
+
+    private final Thread waiter;
+    private final List<Signals.Registration> registrations = new ArrayList<>();
+    private final ReentrantLock lock = new ReentrantLock();
+    private @Nullable String first;
+    private @Nullable ChildProcess child;
+
+    /**
+     * Makes one; nothing is taken over yet.
+     *
+     * @param waiter the thread that waits for a slot, to be interrupted by a signal
+     */
+    SignalRelay(Thread waiter) {
+        this.waiter = waiter;
+    }
+
+    /** Takes the signals over until {@link #close}. Call once. */
+    void install() {
+        NUMBERS.keySet().forEach(name -> registrations.add(Signals.handle(name, () -> received(name))));
+    }
+
+    private void received(String name) {
+        lock.lock();
+        try {
+            if (child != null) {
+                relay(name, child);
+            } else if (first == null) {
+                first = name;
+                waiter.interrupt();
+            } else {
+                Runtime.getRuntime().halt(ExitCodes.ofSignal(number(name)));
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void relay(String name, ChildProcess child) {
+        // The terminal sends a Ctrl-C to the whole foreground group, so the command has it already; many programs
+        // take a second one for "at once, without cleaning up".
+        if (!name.equals("INT") || !Terminal.isForeground()) {
+            child.signal(name);
+        }
+    }
+
+    /**
+     * Starts the command unless a signal came before.
+     *
+     * @return false if one did, and the command was not started
+     */
+    boolean startAndRelayTo(ChildProcess command) {
+        lock.lock();
+        try {
+            if (first != null) {
+                return false;
+            }
+            command.start();
+            child = command;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns what the process ends with because of the signal that came before the command was started. */
+    int exitCodeOfFirst() {
+        lock.lock();
+        try {
+            // No other signal interrupts the waiter: nobody else has it.
+            return ExitCodes.ofSignal(number(first == null ? "INT" : first));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void close() {
+        registrations.forEach(Signals.Registration::close);
+    }
+
+    private static int number(String name) {
+        return NUMBERS.getOrDefault(name, 0);
+    }
+}

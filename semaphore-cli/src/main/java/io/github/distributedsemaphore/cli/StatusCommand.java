@@ -1,0 +1,69 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+@Command(name = "status", description = "Shows a semaphore, or all of them, and who holds which slot since when.")
+final class StatusCommand implements Callable<Integer> {
+    @ParentCommand
+    private SemaphoreCommand semaphore;
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "NAME", description = "the semaphore; default: all of them")
+    private @Nullable String name;
+
+    @Option(
+            names = "--json",
+            description = "print {\"name\",\"limit\",\"free\",\"holders\":[{\"slot\",\"epoch\",\"host\",\"pid\","
+                    + "\"label\",\"since\",\"state\"}]}, without NAME an array of these; since is null and host"
+                    + " empty where the holder did not tell")
+    private boolean json;
+
+    @Override
+    public Integer call() {
+        PrintWriter out = spec.commandLine().getOut();
+        try (SemaphoreClient client = semaphore.connect()) {
+            if (name != null) {
+                SemaphoreDescription found = describe(client.admin(), name);
+                out.println(json ? StatusJson.of(found) : StatusText.of(found));
+            } else {
+                List<SemaphoreDescription> found = all(client);
+                out.println(json ? StatusJson.of(found) : StatusText.of(found));
+            }
+        }
+        return ExitCodes.OK;
+    }
+
+    private static SemaphoreDescription describe(SemaphoreAdmin admin, String name) {
+        return admin.describe(name)
+                .orElseThrow(() -> new CommandFailure(
+                        ExitCodes.NO_SUCH_SEMAPHORE,
+                        "there is no semaphore '" + name + "'; make it with 'semaphore create NAME SLOTS'"));
+    }
+
+    private static List<SemaphoreDescription> all(SemaphoreClient client) {
+        if (!client.guarantees().has(Capability.LISTING)) {
+            throw new UnsupportedOperationException("the backend '"
+                    + client.guarantees().backend() + "' cannot list its semaphores; name the one to show");
+        }
+        // One that is destroyed between the two calls is not there any more.
+        return client.admin().names().stream()
+                .map(client.admin()::describe)
+                .flatMap(Optional::stream)
+                .toList();
+    }
+}

@@ -1,0 +1,30 @@
+package io.github.distributedsemaphore.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** What is to be known about the terminal that this process was started from, if any. */
+final class Terminal {
+    private static final Path OWN_STAT = Path.of("/proc/self/stat");
+
+    private Terminal() {}
+
+    /** Tells whether this process is in the group that gets the terminal's Ctrl-C; false where there is no Linux to ask. */
+    static boolean isForeground() {
+        try {
+            return isForeground(Files.readString(OWN_STAT));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Reads it from a line of Linux's {@code /proc/PID/stat}, see proc(5): after the name in parentheses, which may hold
+     * anything, come state, parent, process group, session, terminal and the terminal's foreground group.
+     */
+    static boolean isForeground(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+        return fields[2].equals(fields[5]);
+    }
+}

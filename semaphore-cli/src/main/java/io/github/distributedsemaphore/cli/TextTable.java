@@ -1,0 +1,41 @@
+package io.github.distributedsemaphore.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Rows of cells in columns as wide as their widest cell. Not thread-safe. */
+final class TextTable {
+    private static final String GAP = "  ";
+
+    private final List<String[]> rows = new ArrayList<>();
+
+    TextTable(String... heads) {
+        rows.add(heads);
+    }
+
+    void add(String... cells) {
+        if (cells.length != rows.get(0).length) {
+            throw new IllegalArgumentException(
+                    cells.length + " cells in a table of " + rows.get(0).length + " columns");
+        }
+        rows.add(cells);
+    }
+
+    @Override
+    public String toString() {
+        return rows.stream().map(this::line).collect(Collectors.joining(System.lineSeparator()));
+    }
+
+    private String line(String[] cells) {
+        return IntStream.range(0, cells.length)
+                .mapToObj(column -> cells[column] + " ".repeat(width(column) - cells[column].length()))
+                .collect(Collectors.joining(GAP))
+                .stripTrailing();
+    }
+
+    private int width(int column) {
+        return rows.stream().mapToInt(row -> row[column].length()).max().orElse(0);
+    }
+}

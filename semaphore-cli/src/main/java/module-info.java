@@ -1,0 +1,15 @@
+/** The semaphore command. */
+@SuppressWarnings("requires-automatic") // HdrHistogram has no module name; nobody compiles against this module.
+module io.github.distributedsemaphore.cli {
+    requires com.google.gson;
+    requires HdrHistogram;
+    requires info.picocli;
+    requires io.github.distributedsemaphore.api;
+    requires jdk.unsupported;
+    requires static org.jspecify;
+
+    opens io.github.distributedsemaphore.cli to
+            info.picocli;
+    opens io.github.distributedsemaphore.cli.demo to
+            info.picocli;
+}

@@ -1,0 +1,54 @@
+# Reads orders from the process that runs the command. If the orders end without "dismiss", that process has died:
+# then the command and all it started are frozen, so that nothing new comes up while they are counted, and killed.
+# $1: the variable that marks the environment of every process of this run
+trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE
+mark=$1
+pid=
+frozen=
+grown=
+
+children() {
+    if [ -e "/proc/$1/task" ]; then
+        cat "/proc/$1"/task/*/children 2>/dev/null
+    else
+        ps -A -o pid= -o ppid= 2>/dev/null | awk -v parent="$1" '$2 == parent { print $1 }'
+    fi
+}
+
+marked() {
+    if [ -e /proc/self/environ ]; then
+        grep -lsF "$mark" /proc/[0-9]*/environ | sed 's:^/proc/\([0-9]*\)/.*:\1:'
+    fi
+}
+
+freeze() {
+    case " $frozen " in
+        *" $1 "*) return ;;
+    esac
+    kill -s STOP "$1" 2>/dev/null || return
+    frozen="$frozen $1"
+    grown=yes
+}
+
+# We have the locks of the slots, if any: the command may start.
+echo ready
+exec >/dev/null
+
+while read -r order value; do
+    case $order in
+        watch) pid=$value ;;
+        signal) kill -s "$value" "$pid" 2>/dev/null ;;
+        dismiss) exit 0 ;;
+    esac
+done
+
+[ -z "$pid" ] || freeze "$pid"
+while :; do
+    grown=
+    for process in $(marked); do freeze "$process"; done
+    for parent in $frozen; do
+        for process in $(children "$parent"); do freeze "$process"; done
+    done
+    [ -n "$grown" ] || break
+done
+[ -z "$frozen" ] || kill -s KILL $frozen

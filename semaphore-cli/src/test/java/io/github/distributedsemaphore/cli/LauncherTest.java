@@ -1,0 +1,101 @@
+package io.github.distributedsemaphore.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The script {@code bin/semaphore}, in a copy of the tree where {@code java} is a script that tells how it was called. */
+final class LauncherTest {
+    @TempDir
+    private Path folder;
+
+    private Path script;
+
+    @BeforeEach
+    void copyTheScript() throws IOException {
+        // As the script sees it, through no symbolic link.
+        folder = folder.toRealPath();
+        script = folder.resolve("bin/semaphore");
+        Files.createDirectories(script.getParent());
+        Files.copy(Path.of("../bin/semaphore"), script);
+        writeProgram("jdk/bin/java", "#!/bin/sh\nprintf '%s\\n' \"$$\" \"$@\"\n");
+    }
+
+    private void writeProgram(String name, String text) throws IOException {
+        Path program = folder.resolve(name);
+        Files.createDirectories(program.getParent());
+        Files.writeString(program, text);
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private void pretendItIsBuilt() throws IOException {
+        Files.createDirectories(folder.resolve("semaphore-cli/target/lib"));
+        Files.createFile(folder.resolve("semaphore-cli/target/semaphore-cli.jar"));
+    }
+
+    private record Outcome(long pid, int code, String output) {}
+
+    private Outcome call(Path directory, String program, String... words) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(program));
+        command.addAll(List.of(words));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true);
+        builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
+        builder.environment().put("SEMAPHORE_JAVA_OPTS", "-Da=1 -Db=2");
+        Process process = builder.start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return new Outcome(process.pid(), process.waitFor(), output);
+    }
+
+    @Test
+    void theJvmTakesThePlaceOfTheScriptAndGetsEveryWord() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+
+        Outcome outcome = call(folder, script.toString(), "run", "a b", "--", "*", "");
+
+        assertThat(outcome.code()).isZero();
+        assertThat(outcome.output()).startsWith(outcome.pid() + "\n").contains("\n-Da=1\n-Db=2\n");
+        assertThat(outcome.output()).endsWith("\n" + Main.class.getName() + "\nrun\na b\n--\n*\n\n");
+    }
+
+    @Test
+    void itFindsItsJarsThroughLinksAndFromAnywhere() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        Path elsewhere = Files.createDirectories(folder.resolve("else where"));
+        Files.createSymbolicLink(elsewhere.resolve("first"), Path.of("../bin/semaphore"));
+        Files.createSymbolicLink(elsewhere.resolve("second"), elsewhere.resolve("first"));
+
+        Outcome outcome = call(elsewhere, "./second");
+
+        String target = folder + "/semaphore-cli/target";
+        assertThat(outcome.output()).contains("\n-classpath\n" + target + "/semaphore-cli.jar:" + target + "/lib/*\n");
+    }
+
+    @Test
+    void withoutItsJarsItSaysHowToBuildThem() throws IOException, InterruptedException {
+        Outcome outcome = call(folder, script.toString(), "status");
+
+        assertThat(outcome.code()).isEqualTo(69);
+        assertThat(outcome.output()).hasLineCount(1).contains("not built", "mvn -f '" + folder + "/pom.xml'");
+    }
+
+    @Test
+    void withoutAJvmItSaysWhatToInstall() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        Files.delete(folder.resolve("jdk/bin/java"));
+
+        Outcome outcome = call(folder, script.toString(), "status");
+
+        assertThat(outcome.code()).isEqualTo(69);
+        assertThat(outcome.output()).hasLineCount(1).contains("JDK of version 17");
+    }
+}

@@ -1,0 +1,59 @@
+package io.github.distributedsemaphore.cli;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine;
+
+/** The command over {@code local:} in a test's own folder: in this process, or as a process of its own. */
+final class LocalCommands {
+    private final Path folder;
+
+    LocalCommands(Path folder) {
+        this.folder = folder;
+    }
+
+    /** What a command did that ran in this process. */
+    record Outcome(int code, String out, String err) {}
+
+    Path folder() {
+        return folder;
+    }
+
+    String backend() {
+        return "local:" + folder.resolve("state");
+    }
+
+    Outcome execute(String... words) {
+        return executeOn(backend(), words);
+    }
+
+    /** Runs a command in this process on whatever backend. */
+    static Outcome executeOn(String backend, String... words) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine line = SemaphoreCommand.commandLine();
+        line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        int code = line.execute(withBackend(backend, words).toArray(String[]::new));
+        return new Outcome(code, out.toString(), err.toString());
+    }
+
+    /** Runs a shell script under a permit. The script's folder is the test's. */
+    CommandProcess run(String options, String script) {
+        List<String> words = withBackend(backend(), ("run " + options + " --").split(" "));
+        words.addAll(List.of("sh", "-c", "cd '" + folder + "'\n" + script));
+        return CommandProcess.start(folder, words);
+    }
+
+    private static List<String> withBackend(String backend, String... words) {
+        List<String> all = new ArrayList<>(List.of("--backend", backend));
+        all.addAll(List.of(words));
+        return all;
+    }
+
+    String file(String name) {
+        return CommandProcess.read(folder.resolve(name));
+    }
+}

@@ -1,0 +1,202 @@
+package io.github.distributedsemaphore.cli;
+
+import static io.github.distributedsemaphore.cli.Patience.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class RunCommandTest {
+    @TempDir
+    private Path folder;
+
+    private LocalCommands semaphore;
+
+    @BeforeEach
+    void useOwnFolder() {
+        semaphore = new LocalCommands(folder);
+    }
+
+    @Test
+    void theCommandsStreamsEnvironmentAndExitCodePassThrough() {
+        String script =
+                "cat; echo $SEMAPHORE_NAME $SEMAPHORE_SLOT; test -n \"$SEMAPHORE_EPOCH\" && echo fail >&2; exit 42";
+        try (CommandProcess run = semaphore.run("job --slots 1", script)) {
+            run.input("some input\n");
+
+            assertThat(run.exitCode()).isEqualTo(42);
+            assertThat(run.out()).isEqualTo("some input\njob 1\n");
+            assertThat(run.err()).isEqualTo("fail\n");
+        }
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void severalPermitsAreSeveralSlots() {
+        try (CommandProcess run = semaphore.run("job --slots 3 --permits 2", "echo $SEMAPHORE_SLOT/$SEMAPHORE_EPOCH")) {
+            assertThat(run.exitCode()).isZero();
+            assertThat(run.out()).matches("\\d,\\d/\\d+,\\d+\n");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TERM", "INT", "HUP"})
+    void signalsReachTheCommandWhichDecides(String signal) {
+        String script = "trap 'echo got; exit 9' " + signal + "; echo > ready; while :; do sleep 0.01; done";
+        try (CommandProcess run = semaphore.run("job --slots 1", script)) {
+            await().until(() -> semaphore.file("ready").equals("\n"));
+            run.signal(signal);
+
+            assertThat(run.exitCode()).isEqualTo(9);
+            assertThat(run.out()).isEqualTo("got\n");
+        }
+    }
+
+    @Test
+    void aCommandThatDiesByASignalGivesTheShellsCode() {
+        try (CommandProcess run = semaphore.run("job --slots 1", "kill -s KILL $$")) {
+            assertThat(run.exitCode()).isEqualTo(128 + 9);
+        }
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void aMissingSemaphoreAnotherLimitAndAFullOneHaveCodesOfTheirOwn() {
+        assertThat(semaphore.execute("run", "job", "--", "true").code()).isEqualTo(5);
+        semaphore.execute("create", "job", "1");
+        assertThat(semaphore.execute("run", "job", "--slots", "2", "--", "true").code())
+                .isEqualTo(3);
+        assertThat(semaphore
+                        .execute("run", "job", "--permits", "2", "--", "true")
+                        .code())
+                .isEqualTo(64);
+        try (CommandProcess holder = semaphore.run("job", "echo > ready; read unused")) {
+            await().until(() -> semaphore.file("ready").equals("\n"));
+
+            LocalCommands.Outcome full = semaphore.execute("run", "job", "--wait", "0s", "--", "true");
+            assertThat(full.code()).isEqualTo(75);
+            assertThat(full.err()).contains("job", "no slot was free within 0s").hasLineCount(1);
+            assertThat(holder.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void aSignalDuringTheWaitEndsItWithoutATrace() {
+        semaphore.execute("create", "job", "1");
+        try (CommandProcess holder = semaphore.run("job", "echo > ready; read unused")) {
+            await().until(() -> semaphore.file("ready").equals("\n"));
+            try (CommandProcess waiter = semaphore.run("job --verbose", "echo > served")) {
+                await().until(() -> waiter.err().contains("asking for 1 of job"));
+                waiter.signal("TERM");
+
+                assertThat(waiter.exitCode()).isEqualTo(128 + 15);
+            }
+            holder.input("\n");
+            assertThat(holder.exitCode()).isZero();
+        }
+        assertThat(semaphore.file("served")).isEmpty();
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void aCommandThatIsNotFoundCostsNoSlot() {
+        LocalCommands.Outcome outcome = semaphore.execute("run", "job", "--slots", "1", "--", "no-such-command-at-all");
+
+        assertThat(outcome.code()).isEqualTo(127);
+        assertThat(outcome.err()).isEqualTo("semaphore: no-such-command-at-all: command not found\n");
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void whatFollowsTheDashesIsTheCommandsWhateverItLooksLike() {
+        LocalCommands.Outcome outcome = semaphore.execute(
+                "run",
+                "job",
+                "--slots",
+                "1",
+                "--",
+                "sh",
+                "-c",
+                "test \"$*\" = '--wait @x --help -- ${x}'",
+                "sh",
+                "--wait",
+                "@x",
+                "--help",
+                "--",
+                "${x}");
+
+        assertThat(outcome).isEqualTo(new LocalCommands.Outcome(0, "", ""));
+    }
+
+    @Test
+    void aHolderKilledByForceLeavesItsSlotToTheNext() {
+        semaphore.execute("create", "job", "1");
+        try (CommandProcess holder = semaphore.run("job", "echo > ready; exec sleep 60");
+                CommandProcess waiter = semaphore.run("job --wait 20s", "echo > served")) {
+            await().until(() -> semaphore.file("ready").equals("\n")
+                    || semaphore.file("served").equals("\n"));
+            holder.signal("KILL");
+
+            assertThat(waiter.exitCode()).isZero();
+            assertThat(semaphore.file("served")).isEqualTo("\n");
+        }
+    }
+
+    @Test
+    void theNextHoldersCommandWaitsUntilThatOfAKilledRunIsGone() {
+        semaphore.execute("create", "job", "1");
+        try (CommandProcess killed = semaphore.run("job", "echo $SEMAPHORE_RUN > mark; echo $$ > pid; exec sleep 60")) {
+            await().until(() -> semaphore.file("pid").endsWith("\n"));
+            List<ProcessHandle> watchers =
+                    CommandProcess.watchers(semaphore.file("mark").strip());
+            // Stopped they are slow beyond measure: whoever does not wait for them comes too early.
+            watchers.forEach(watcher -> CommandProcess.send("STOP", watcher.pid()));
+            killed.signal("KILL");
+            // A zombie is gone, whenever init will see to it.
+            String look =
+                    "p=/proc/$(cat pid); if grep -qs '^State:.[ZX]' $p/status || test ! -e $p; then echo alone; fi";
+            try (CommandProcess next = semaphore.run("job", look)) {
+                try {
+                    awaitHolder(next);
+                    // It has the slot; a while shows that it does not start.
+                    await().during(Duration.ofMillis(700)).until(next::isAlive);
+                } finally {
+                    watchers.forEach(watcher -> CommandProcess.send("CONT", watcher.pid()));
+                }
+                assertThat(next.exitCode()).isZero();
+                assertThat(next.out()).isEqualTo("alone\n");
+            }
+        }
+    }
+
+    private void awaitHolder(CommandProcess run) {
+        await().until(() -> semaphore.execute("status", "job").out().contains("  " + run.pid() + "  "));
+    }
+
+    @Test
+    void noMoreThanTheLimitRunAtOnceHoweverManyAreStarted() {
+        semaphore.execute("create", "job", "2");
+        // The folders are the proof: mkdir of one that is there fails, and each slot has its own.
+        String script =
+                "mkdir slot-$SEMAPHORE_SLOT && sleep 0.05 && rmdir slot-$SEMAPHORE_SLOT && echo $SEMAPHORE_SLOT";
+        List<CommandProcess> runs = new ArrayList<>();
+        try {
+            for (int i = 0; i < 6; i++) {
+                runs.add(semaphore.run("job", script));
+            }
+            assertThat(runs).allSatisfy(run -> {
+                assertThat(run.exitCode()).isZero();
+                assertThat(run.out().strip()).isIn("1", "2");
+            });
+        } finally {
+            runs.forEach(CommandProcess::close);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Does what no well-kept backend does at a wish: {@code scripted:?fail=REASON} fails to connect, and {@code
+ * scripted:?loseOn=FILE} grants every permit and loses it as soon as the file is there. Lists nothing and has no fences.
+ */
+public final class ScriptedProvider implements BackendProvider {
+    @Override
+    public Set<String> schemes() {
+        return Set.of("scripted");
+    }
+
+    @Override
+    public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+        switch (uri.text("fail", "")) {
+            case "unavailable" -> throw new BackendUnavailableException("the backend is down; start it", null);
+            case "access" -> throw new BackendAccessException("the backend refuses you; ask for the right", null);
+            case "incompatible" -> throw new IncompatibleStateException("that is a list; choose another name", null);
+            case "unknown" -> throw new OutcomeUnknownException("no answer came; repeat it", null);
+            case "bug" -> throw new IllegalStateException("a bug");
+            default -> {
+                return new Backend(Path.of(uri.text("loseOn", "never")));
+            }
+        }
+    }
+
+    private record Backend(Path loseOn) implements SemaphoreBackend {
+        @Override
+        public Guarantees guarantees() {
+            return Guarantees.of("scripted")
+                    .operation(Duration.ofSeconds(1))
+                    .sizes(100, 1)
+                    .build();
+        }
+
+        @Override
+        public BackendSession open(String name, SessionListener listener) {
+            return new Session(loseOn, listener);
+        }
+
+        @Override
+        public BackendAdmin admin() {
+            throw new UnsupportedOperationException("a scripted backend has no administration");
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private record Session(Path loseOn, SessionListener listener) implements BackendSession {
+        @Override
+        public ExchangeResult exchange(ExchangeRequest request) {
+            List<Answer> answers = request.wants().stream()
+                    .map(wanted -> (Answer) new Answer.Granted(List.of(new Hold(1, 1, 1))))
+                    .toList();
+            if (!answers.isEmpty()) {
+                Thread loser = new Thread(this::loseWhenTold);
+                loser.setDaemon(true);
+                loser.start();
+            }
+            return new ExchangeResult(Set.of(), answers, Deadline.NEVER, Deadline.NEVER, false);
+        }
+
+        private void loseWhenTold() {
+            try {
+                while (!Files.exists(loseOn)) {
+                    Thread.sleep(5);
+                }
+                listener.ended("the script says so");
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        @Override
+        public Renewal renew(Collection<Hold> holds) {
+            return new Renewal(Deadline.NEVER, Set.of(), Set.of());
+        }
+
+        @Override
+        public Duration renewEvery() {
+            return Duration.ofSeconds(1);
+        }
+
+        @Override
+        public HoldState check(Hold hold) {
+            return HoldState.HELD;
+        }
+
+        @Override
+        public Watch watch(Runnable hint) {
+            return () -> {};
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
+        public void abort() {}
+    }
+}

@@ -1,0 +1,77 @@
+package io.github.distributedsemaphore.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+final class UsageTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int execute(String... words) {
+        CommandLine line = SemaphoreCommand.commandLine();
+        line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        return line.execute(words);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "''                                  | Which command?",
+                "stauts                              | stauts",
+                "create exports                      | SLOTS",
+                "create exports three                | three",
+                "status exports --jsno               | --jsno",
+                "resize exports 3 --wait 5           | is no duration",
+                "run exports true                    | Write --",
+                "run exports --                      | Write --",
+                "run -- exports true                 | Write --",
+                "run exports env -- x                | Write --",
+                "run exports --wait -- true          | --wait",
+                "--backend nowhere status x          | A backend is given as a URI",
+                "--backend nosuch: status x          | No backend for",
+            })
+    void wrongUsageEndsWith64AndOneLineThatNamesTheFault(String words, String fault) {
+        int code = words.isEmpty() ? execute() : execute(words.split(" "));
+
+        assertThat(code).isEqualTo(ExitCodes.USAGE);
+        assertThat(err.toString()).startsWith("semaphore: ").contains(fault).hasLineCount(1);
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"create", "status", "resize", "destroy", "run", "guarantees"})
+    void everyCommandExplainsItselfAndItsExitCodes(String command) {
+        assertThat(execute(command, "--help")).isZero();
+
+        assertThat(out.toString()).contains("Usage: semaphore", command, "--backend", "Exit codes:", "64");
+    }
+
+    @Test
+    void theHelpListsTheCommandsAndHidesTheDemonstration() {
+        assertThat(execute("--help")).isZero();
+
+        assertThat(out.toString()).contains("guarantees").doesNotContain("demo");
+    }
+
+    @Test
+    void runSaysInItsHelpWhatHappensToTheCommandWhenItIsKilled() {
+        assertThat(execute("run", "--help")).isZero();
+
+        assertThat(out.toString()).contains("SIGKILL", "SEMAPHORE_SLOT", "128 + the signal", "cannot do");
+    }
+
+    @Test
+    void theVersionIsOneOfThisProgram() {
+        assertThat(execute("--version")).isZero();
+
+        assertThat(out.toString()).startsWith("semaphore ").contains("Java " + System.getProperty("java.version"));
+    }
+}

@@ -1,0 +1,223 @@
+package io.github.distributedsemaphore.consul;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Creates and changes semaphores. One exists if our own key with its limit does: {@code .lock} comes and goes with the
+ * official client. What changes the limit changes {@code .lock} in the same transaction, so that nobody takes a slot on what
+ * was seen before.
+ */
+final class ConsulAdmin implements BackendAdmin {
+    private static final Duration BUDGET = Duration.ofSeconds(6);
+    private static final long LONGEST_PAUSE_NANOS = 20_000_000;
+
+    private final ConsulHttp http;
+    private final ConsulSettings settings;
+
+    ConsulAdmin(ConsulHttp http, ConsulSettings settings) {
+        this.http = http;
+        this.settings = settings;
+    }
+
+    private String subject(String name) {
+        return "Semaphore '" + name + "' in Consul at " + settings;
+    }
+
+    private PrefixView read(String name) {
+        return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), subject(name)).read();
+    }
+
+    /**
+     * What to do on what was seen.
+     *
+     * @param transaction does it; null if there is nothing to do
+     * @param answer what to tell when it is done
+     */
+    private record Change<T>(@Nullable Transaction transaction, T answer) {}
+
+    /** Reads, decides and writes until nobody came between. */
+    private <T> T change(String name, Function<PrefixView, Change<T>> decide) {
+        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        try (InterruptShield shield = new InterruptShield()) {
+            while (true) {
+                Change<T> change = decide.apply(read(name));
+                Transaction transaction = change.transaction();
+                if (transaction == null) {
+                    return change.answer();
+                }
+                Transaction.Outcome outcome = transaction.send(http);
+                switch (outcome.status()) {
+                    case OK -> {
+                        return change.answer();
+                    }
+                    case DENIED -> throw Failures.denied(subject(name), outcome.text());
+                    case UNKNOWN -> throw Failures.unknown(subject(name), outcome.text());
+                    case CONFLICT -> shield.pause(ThreadLocalRandom.current().nextLong(LONGEST_PAUSE_NANOS));
+                    default ->
+                        throw new BackendUnavailableException(
+                                subject(name) + ": nothing was done, " + outcome.text(), null);
+                }
+                if (end.isPast(System.nanoTime())) {
+                    throw new BackendUnavailableException(
+                            subject(name) + ": nothing was done, for others changed it all the time", null);
+                }
+            }
+        }
+    }
+
+    private static String nonce() {
+        return Long.toHexString(ThreadLocalRandom.current().nextLong());
+    }
+
+    private static String limitBody(int limit) {
+        JsonObject body = new JsonObject();
+        body.addProperty("Limit", limit);
+        body.addProperty("Nonce", nonce());
+        return body.toString();
+    }
+
+    @Override
+    public boolean create(String name, int limit) {
+        return change(name, view -> {
+            LockBody lock = view.lock();
+            int found = view.exists() ? view.limit() : limit;
+            if (!view.exists() && lock != null && !lock.destroyed()) {
+                found = lock.limit();
+            }
+            if (found != limit) {
+                throw new LimitConflictException(name, found, limit);
+            }
+            return new Change<>(view.exists() ? null : write(view, limit), !view.exists());
+        });
+    }
+
+    /** Writes both limits; holders stay. */
+    private static Transaction write(PrefixView view, int limit) {
+        LockBody body = new LockBody(limit, view.liveHolders(), nonce(), false);
+        return new Transaction()
+                .cas(view.key(KeyNames.LIMIT), view.limitIndex(), limitBody(limit))
+                .cas(view.key(KeyNames.LOCK), view.lockIndex(), body.toJson());
+    }
+
+    @Override
+    public void resize(String name, int limit) {
+        change(name, view -> {
+            if (!view.exists()) {
+                throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
+            }
+            return new Change<>(write(view, limit), limit);
+        });
+    }
+
+    @Override
+    public boolean destroy(String name) {
+        return change(name, view -> {
+            if (!view.exists()) {
+                return new Change<>(null, false);
+            }
+            Transaction transaction = new Transaction()
+                    .check(view.key(KeyNames.LIMIT), view.limitIndex())
+                    .delete(view.key(KeyNames.LIMIT), view.limitIndex());
+            Set<String> holders = view.liveHolders();
+            if (!holders.isEmpty()) {
+                LockBody body = new LockBody(view.limit(), holders, nonce(), true);
+                transaction.cas(view.key(KeyNames.LOCK), view.lockIndex(), body.toJson());
+            } else if (view.lockIndex() != 0) {
+                transaction.delete(view.key(KeyNames.LOCK), view.lockIndex());
+            }
+            return new Change<>(transaction, true);
+        });
+    }
+
+    @Override
+    public Optional<SemaphoreDescription> describe(String name) {
+        PrefixView view = read(name);
+        if (!view.exists()) {
+            return Optional.empty();
+        }
+        view.requireOneLimit();
+        List<Holder> holders = new ArrayList<>();
+        for (String session : view.liveHolders()) {
+            Contender contender = view.contenders().get(session);
+            if (contender != null) {
+                holders.add(holder(contender, view.limit()));
+            }
+        }
+        holders.sort(Comparator.comparingInt(Holder::slot).thenComparingLong(Holder::epoch));
+        return Optional.of(new SemaphoreDescription(name, view.limit(), view.free(Set.of()), holders));
+    }
+
+    private static Holder holder(Contender contender, int limit) {
+        HolderInfo info = contender.holder();
+        return new Holder(
+                contender.slot(),
+                contender.slot() == 0 ? 0 : contender.modifyIndex() * ExchangePlan.EPOCHS,
+                info == null ? "" : info.host(),
+                info == null ? 0 : info.pid(),
+                info == null ? "" : info.label(),
+                contender.since(),
+                contender.slot() > limit ? HolderState.RETIRED : HolderState.HELD);
+    }
+
+    @Override
+    public List<String> names() {
+        String root = settings.prefix().isEmpty() ? "" : settings.prefix() + "/";
+        String subject = "Semaphores in Consul at " + settings;
+        try {
+            ConsulHttp.Reply reply = http.get("/v1/kv/" + root, "keys", "consistent");
+            if (reply.status() == 404) {
+                return List.of();
+            }
+            if (!reply.isOk()) {
+                throw Failures.refused(subject, reply);
+            }
+            TreeSet<String> names = new TreeSet<>();
+            for (JsonElement key : Json.parse(reply.body()).getAsJsonArray()) {
+                nameOf(key.getAsString(), root).ifPresent(names::add);
+            }
+            return List.copyOf(names);
+        } catch (NoReplyException e) {
+            throw Failures.unavailable(subject, e);
+        } catch (JsonParseException | IllegalStateException e) {
+            throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
+        }
+    }
+
+    private static Optional<String> nameOf(String key, String root) {
+        String end = "/" + KeyNames.LIMIT;
+        if (!key.startsWith(root) || !key.endsWith(end) || key.length() <= root.length() + end.length()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(KeyNames.decode(key.substring(root.length(), key.length() - end.length())));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public int retiredHolders(String name) {
+        return read(name).retired();
+    }
+}

@@ -1,0 +1,93 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.time.Duration;
+
+/** One client of a Consul agent. */
+final class ConsulBackend implements SemaphoreBackend {
+    static final int MAX_PERMITS = 1_000;
+
+    /** A server without a leader keeps a request for seven seconds before it says so. */
+    private static final Duration ANSWER = Duration.ofSeconds(8);
+    /** A query that is kept waiting, and some time for an agent that is slow. */
+    private static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixWatcher.WAIT_SECONDS * 17 / 16 + 8);
+    /** Consul serves 200 connections to one address. */
+    private static final int OPERATION_CONNECTIONS = 8;
+
+    private static final int WATCH_CONNECTIONS = 100;
+
+    private final ConsulSettings settings;
+    private final ConsulHttp operations;
+    private final ConsulHttp watches;
+    private final ConsulAdmin admin;
+
+    ConsulBackend(ConsulSettings settings) {
+        this.settings = settings;
+        this.operations = new ConsulHttp(settings, ANSWER, OPERATION_CONNECTIONS);
+        this.watches = new ConsulHttp(settings, WATCH_ANSWER, WATCH_CONNECTIONS);
+        this.admin = new ConsulAdmin(operations, settings);
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        Duration lossNotice = settings.renewEvery().plusSeconds(1);
+        return Guarantees.of("consul")
+                .capabilities(
+                        Capability.CROSS_PROCESS,
+                        Capability.CRASH_RELEASE,
+                        Capability.LEASE,
+                        Capability.FENCING,
+                        Capability.DURABLE_FENCING,
+                        Capability.DURABLE_STATE,
+                        Capability.LISTING)
+                .detection(settings.ttl(), settings.detection())
+                .lossNotice(lossNotice)
+                .wakeUp(Duration.ofSeconds(1))
+                .operation(Duration.ofSeconds(60))
+                .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
+                .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
+                .exposure(Fault.LINK_CUT, Duration.ZERO)
+                .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
+                .exposure(Fault.FAIL_OVER, Duration.ZERO)
+                .exposure(Fault.STATE_REMOVED, lossNotice)
+                .sizes(KeyNames.MAX_BYTES, MAX_PERMITS)
+                .notes(notes())
+                .build();
+    }
+
+    private static String[] notes() {
+        return new String[] {
+            "A holder of the official client (consul lock -n) takes one place without a number: it is shown as slot 0, the"
+                    + " slots of our clients stay different from each other, and it has no epoch.",
+            "A semaphore of one slot cannot be shared with consul lock, which uses another algorithm for n = 1.",
+            "An agent that is stopped in order leaves the cluster and ends the sessions made through it at once; their"
+                    + " holders are told, but may work on for as long as that takes them.",
+            "A change of leader or a restart of the servers starts the time to live of every session anew, which adds to"
+                    + " the detection bound.",
+            "An agent in development mode keeps nothing over a restart, nor does a cluster that is set up anew: limits are"
+                    + " gone then, and epochs begin again.",
+        };
+    }
+
+    @Override
+    public BackendSession open(String name, SessionListener listener) {
+        return new ConsulSession(operations, watches, settings, name, listener);
+    }
+
+    @Override
+    public BackendAdmin admin() {
+        return admin;
+    }
+
+    @Override
+    public void close() {
+        watches.close();
+        operations.close();
+    }
+}

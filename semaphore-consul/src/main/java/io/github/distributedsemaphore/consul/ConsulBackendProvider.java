@@ -1,0 +1,36 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.Set;
+
+/**
+ * Semaphores in Consul, {@code consul://host:port}, shared with {@code consul lock -n} and every program on its Go API: a
+ * semaphore {@code a/b} is what {@code consul lock -n 3 a/b} uses.
+ *
+ * <p>The algorithm is that of HashiCorp's semaphore guide, the stored form that of its Go client ({@code
+ * api/semaphore.go}). Each held slot has a Consul session with a time to live of half the detection bound, since Consul ends
+ * a session after twice that time; a permit is valid for once that time after its last renewal.
+ *
+ * <p>Settings: {@code detection} (22s to 1h, by default 30s), within which the slot of a dead holder is free; {@code prefix},
+ * a key below which all semaphores are, by default none; {@code token}, an ACL token, which is sent in a header only; {@code
+ * dc}, the datacenter, by default the agent's. Opening does not connect.
+ *
+ * <p>Thread-safe.
+ */
+public final class ConsulBackendProvider implements BackendProvider {
+    /** Creates it, for {@link java.util.ServiceLoader}. */
+    public ConsulBackendProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("consul");
+    }
+
+    @Override
+    public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+        return new ConsulBackend(ConsulSettings.from(uri, self));
+    }
+}

@@ -1,0 +1,335 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes and gives back slots by check-and-set of the coordination key. When nobody else has changed it since the last
+ * exchange, that is one round trip and one commit. For one thread at a time.
+ */
+final class ConsulExchange {
+    private static final Logger LOG = LoggerFactory.getLogger(ConsulExchange.class);
+
+    /** After this time no further attempt begins. */
+    private static final Duration BUDGET = Duration.ofSeconds(6);
+
+    private static final int LONGEST_BACK_OFF_MILLIS = 50;
+
+    private final ConsulHttp http;
+    private final PrefixReader reader;
+    private final SessionPool pool;
+    private final HolderInfo self;
+    private final long ttlNanos;
+    private final String subject;
+    private final BooleanSupplier othersPresent;
+
+    /** What is known of the prefix; null if it has to be read. */
+    private @Nullable PrefixView known;
+
+    private int lossesThen;
+
+    /** An exchange of which nobody knows whether it was done. */
+    private @Nullable ExchangePlan unresolved;
+
+    ConsulExchange(
+            ConsulHttp http,
+            PrefixReader reader,
+            SessionPool pool,
+            ConsulSettings settings,
+            String subject,
+            BooleanSupplier othersPresent) {
+        this.http = http;
+        this.reader = reader;
+        this.pool = pool;
+        this.self = settings.self();
+        this.ttlNanos = settings.ttl().toNanos();
+        this.subject = subject;
+        this.othersPresent = othersPresent;
+    }
+
+    /** See {@link io.github.distributedsemaphore.spi.BackendSession#exchange}. */
+    ExchangeResult exchange(ExchangeRequest request, InterruptShield shield) {
+        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        Set<Hold> lost = new HashSet<>();
+        Set<Hold> returned = new HashSet<>();
+        for (int conflicts = 0; ; conflicts++) {
+            Map<Hold, SlotSession> releases = beginReleases(request, returned, lost);
+            ExchangePlan plan;
+            try {
+                plan = assigned(request, releases);
+            } catch (IncompatibleStateException e) {
+                return giveBackAnyhow(request, releases, lost, e);
+            }
+            if (plan.isEmpty()) {
+                return nothingToWrite(plan, lost);
+            }
+            Transaction.Outcome outcome = send(plan);
+            switch (outcome.status()) {
+                case OK -> {
+                    return done(plan, outcome.indexes(), lost);
+                }
+                case CONFLICT -> notDone(plan);
+                case SESSION_DEAD -> sessionDead(plan, outcome);
+                case DENIED, NOT_DONE -> {
+                    notDone(plan);
+                    throw outcome.status() == Transaction.Status.DENIED
+                            ? Failures.denied(subject, outcome.text())
+                            : new BackendUnavailableException(subject + ": nothing was done, " + outcome.text(), null);
+                }
+                case UNKNOWN -> {
+                    unresolved = plan;
+                    known = null;
+                    ExchangeResult result = settle(plan, outcome.text(), end, lost);
+                    if (result != null) {
+                        return result;
+                    }
+                    // It is sure now that it was not done, but for what was given back already.
+                    returned.addAll(plan.releases().keySet());
+                }
+            }
+            if (end.isPast(System.nanoTime())) {
+                throw new BackendUnavailableException(
+                        subject + ": nothing was done, for others changed it all the time: " + outcome.text(), null);
+            }
+            shield.pause(backOff(conflicts));
+        }
+    }
+
+    private static long backOff(int conflicts) {
+        int bound = Math.min(LONGEST_BACK_OFF_MILLIS, 1 << Math.min(conflicts, 10));
+        return ThreadLocalRandom.current().nextLong(bound * 1_000_000L);
+    }
+
+    /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
+    ExchangeResult resolve(ExchangeRequest request, InterruptShield shield) {
+        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        Set<Hold> lost = new HashSet<>();
+        ExchangePlan plan = unresolved;
+        Set<Hold> maybeReturned = plan == null ? Set.of() : plan.releases().keySet();
+        ExchangeResult result = plan == null ? null : settle(plan, "asking again", end, lost);
+        if (result == null) {
+            ExchangeRequest giveBack = new ExchangeRequest(request.giveBack(), List.of(), 1, request.waiting());
+            ExchangeResult gaveBack = exchange(giveBack, shield);
+            lost.addAll(gaveBack.lost());
+            lost.removeAll(maybeReturned);
+            result = result(lost, Collections.nCopies(request.wants().size(), Answer.FULL), Deadline.NEVER);
+        }
+        return result;
+    }
+
+    /** Takes out what is to be given back; what is not held any more is lost, unless an earlier attempt gave it back. */
+    private Map<Hold, SlotSession> beginReleases(ExchangeRequest request, Set<Hold> returned, Set<Hold> lost) {
+        Map<Hold, SlotSession> releases = new HashMap<>();
+        lost.clear();
+        for (Hold hold : request.giveBack()) {
+            SlotSession session = pool.beginRelease(hold);
+            if (session != null) {
+                releases.put(hold, session);
+            } else if (!returned.contains(hold)) {
+                lost.add(hold);
+            }
+        }
+        return releases;
+    }
+
+    private ExchangePlan assigned(ExchangeRequest request, Map<Hold, SlotSession> releases) {
+        boolean assigned = false;
+        try {
+            ExchangePlan plan = plan(request, releases);
+            plan.assign(pool.take(plan.takersNeeded()));
+            assigned = true;
+            return plan;
+        } finally {
+            if (!assigned) {
+                releases.values().forEach(pool::notReleased);
+            }
+        }
+    }
+
+    /** What cannot be read cannot be changed either, but a session can be ended: then its slot counts for nobody. */
+    private ExchangeResult giveBackAnyhow(
+            ExchangeRequest request, Map<Hold, SlotSession> releases, Set<Hold> lost, IncompatibleStateException e) {
+        if (releases.isEmpty()) {
+            throw e;
+        }
+        releases.values().forEach(pool::destroy);
+        // Who waits learns of the damage with the next exchange: this one has changed something.
+        return result(lost, Collections.nCopies(request.wants().size(), Answer.FULL), Deadline.NEVER);
+    }
+
+    /** Nobody is refused for what was seen a while ago: then it is read again. */
+    private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases) {
+        PrefixView last = known;
+        if (last != null && lossesThen == pool.losses()) {
+            ExchangePlan plan = ExchangePlan.of(last, request, releases);
+            if (!plan.refusesSomebody() && !plan.isEmpty()) {
+                return plan;
+            }
+        }
+        lossesThen = pool.losses();
+        PrefixView view = reader.read();
+        known = view;
+        if (releases.isEmpty() && !request.wants().isEmpty()) {
+            view.requireOneLimit();
+        }
+        return ExchangePlan.of(view, request, releases);
+    }
+
+    /** Sends what belongs to a plan; the indexes in the outcome are those of all its transactions. */
+    private Transaction.Outcome send(ExchangePlan plan) {
+        Map<String, Long> indexes = new HashMap<>();
+        List<Transaction> transactions = new ArrayList<>(plan.preparations(self));
+        if (!transactions.isEmpty() && plan.view().lockIndex() == 0) {
+            // Entries that were written earlier are only as new as an existing coordination key makes them.
+            Transaction create = new Transaction();
+            LockBody empty = new LockBody(plan.view().limit(), Set.of(), "new", false);
+            create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
+            Transaction.Outcome created = create.send(http);
+            return created.status() == Transaction.Status.OK
+                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", -1, Map.of())
+                    : created;
+        }
+        transactions.add(plan.transaction(self));
+        for (Transaction transaction : transactions) {
+            Transaction.Outcome outcome = transaction.send(http);
+            if (outcome.status() != Transaction.Status.OK) {
+                return outcome;
+            }
+            indexes.putAll(outcome.indexes());
+        }
+        return new Transaction.Outcome(Transaction.Status.OK, "", -1, indexes);
+    }
+
+    private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost) {
+        plan.releases().forEach((hold, session) -> {
+            // Somebody took it out of the list; the session is as good as new.
+            lost.add(hold);
+            pool.released(hold, session);
+        });
+        return result(lost, plan.answers(List.of()), Deadline.NEVER);
+    }
+
+    private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost) {
+        known = plan.viewAfter(indexes);
+        return granted(plan, plan.entryIndexes(indexes), lost);
+    }
+
+    private ExchangeResult granted(ExchangePlan plan, Map<String, Long> entryIndexes, Set<Hold> lost) {
+        unresolved = null;
+        plan.releases().forEach(pool::released);
+        Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
+        holds.forEach(pool::granted);
+        holds.keySet().forEach(this::freshen);
+        long confirmed = holds.keySet().stream()
+                .mapToLong(SlotSession::confirmedNanos)
+                .reduce((a, b) -> a - b < 0 ? a : b)
+                .orElseGet(System::nanoTime);
+        Deadline validUntil = holds.isEmpty() ? Deadline.NEVER : Deadline.at(confirmed + ttlNanos);
+        return result(lost, plan.answers(new ArrayList<>(holds.values())), validUntil);
+    }
+
+    /** After a long pause of this process on the way, a grant would end before its first renewal. */
+    private void freshen(SlotSession session) {
+        if (System.nanoTime() - session.confirmedNanos() > ttlNanos / 2) {
+            try {
+                pool.renew(session);
+            } catch (SemaphoreException e) {
+                LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
+            }
+        }
+    }
+
+    private ExchangeResult result(Collection<Hold> lost, List<Answer> answers, Deadline validUntil) {
+        return new ExchangeResult(Set.copyOf(lost), answers, validUntil, Deadline.NEVER, othersPresent.getAsBoolean());
+    }
+
+    private void notDone(ExchangePlan plan) {
+        known = null;
+        plan.releases().values().forEach(pool::notReleased);
+        pool.putBack(plan.takers());
+    }
+
+    private void sessionDead(ExchangePlan plan, Transaction.Outcome outcome) {
+        plan.takers().stream()
+                .filter(taker -> outcome.text().contains(taker.id()))
+                .findFirst()
+                .ifPresentOrElse(pool::drop, () -> plan.takers().forEach(pool::destroy));
+        notDone(plan);
+    }
+
+    /**
+     * Reads what became of a plan, and sends it again as long as it can still be done: it holds the same nonce, so it is
+     * done once at most.
+     *
+     * @return null if it was not done and cannot be done any more
+     * @throws OutcomeUnknownException if that cannot be told by the deadline
+     */
+    private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Deadline end, Set<Hold> lost) {
+        String last = reason;
+        while (true) {
+            PrefixView view = readOrUnknown(last);
+            if (plan.isDoneIn(view)) {
+                known = view;
+                return granted(plan, plan.entryIndexesIn(view), lost);
+            }
+            if (view.lockIndex() != plan.view().lockIndex()) {
+                return giveUp(plan);
+            }
+            Transaction.Outcome outcome = send(plan);
+            if (outcome.status() == Transaction.Status.OK) {
+                return done(plan, outcome.indexes(), lost);
+            }
+            if (outcome.status() == Transaction.Status.SESSION_DEAD) {
+                return giveUp(plan);
+            }
+            last = outcome.text();
+            if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
+                throw Failures.unknown(subject, last);
+            }
+        }
+    }
+
+    private PrefixView readOrUnknown(String last) {
+        try {
+            return reader.read();
+        } catch (SemaphoreException e) {
+            throw new OutcomeUnknownException(
+                    subject + ": it is not known whether the request was done: " + last + "; then " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** A request that is still under way does nothing once the sessions that it names have ended. */
+    private @Nullable ExchangeResult giveUp(ExchangePlan plan) {
+        for (SlotSession taker : plan.takers()) {
+            if (!pool.destroy(taker)) {
+                throw Failures.unknown(subject, "session " + taker.id() + " could not be ended");
+            }
+        }
+        unresolved = null;
+        notDone(plan);
+        return null;
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+
+/**
+ * How a client uses a Consul agent.
+ *
+ * @param host the agent
+ * @param port its HTTP port
+ * @param token the ACL token; empty for none
+ * @param datacenter where the semaphores are; empty for the agent's own
+ * @param prefix below which key all semaphores are, without slashes at its ends; empty for none
+ * @param detection within which time the slot of a dead holder is free
+ * @param self what to store beside each hold
+ */
+record ConsulSettings(
+        String host, int port, String token, String datacenter, String prefix, Duration detection, HolderInfo self) {
+    static final int MAX_PREFIX = 80;
+
+    private static final int DEFAULT_PORT = 8500;
+    /** What is left for the server to notice the end and for a waiter to hear of it. */
+    private static final Duration SLACK = Duration.ofSeconds(2);
+
+    private static final Duration SHORTEST_DETECTION = Duration.ofSeconds(22);
+    private static final Duration LONGEST_DETECTION = Duration.ofHours(1);
+
+    static ConsulSettings from(BackendUri uri, HolderInfo self) {
+        if (!uri.path().isEmpty() && !uri.path().equals("/")) {
+            throw new IllegalArgumentException("A path ('" + uri.path()
+                    + "') has no meaning in a Consul address: give the keys' prefix by the setting 'prefix'");
+        }
+        String hosts = uri.hosts();
+        int colon = hosts.lastIndexOf(':');
+        boolean hasPort = colon > hosts.lastIndexOf(']');
+        String host = hasPort ? hosts.substring(0, colon) : hosts;
+        if (host.isEmpty() || host.contains(",")) {
+            throw new IllegalArgumentException(
+                    "'" + hosts + "' is not one host: write consul://host:port, with the address of one agent");
+        }
+        return new ConsulSettings(
+                host,
+                hasPort ? port(hosts.substring(colon + 1)) : DEFAULT_PORT,
+                uri.text("token", ""),
+                word("dc", uri.text("dc", "")),
+                prefix(uri.text("prefix", "")),
+                uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
+                self);
+    }
+
+    private static int port(String text) {
+        if (!text.matches("\\d{1,5}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > 65_535) {
+            throw new IllegalArgumentException("The port is '" + text + "', it must be from 1 to 65535");
+        }
+        return Integer.parseInt(text);
+    }
+
+    private static String word(String setting, String value) {
+        if (!value.matches("[A-Za-z0-9_-]*")) {
+            throw new IllegalArgumentException("Setting '" + setting + "' is '" + value
+                    + "', it must consist of letters, digits, hyphens and underscores");
+        }
+        return value;
+    }
+
+    private static String prefix(String value) {
+        boolean plain = value.isEmpty() || (KeyNames.isPlain(value) && value.length() <= MAX_PREFIX);
+        if (!plain) {
+            throw new IllegalArgumentException(
+                    "Setting 'prefix' is '" + value + "', it must be a key of at most " + MAX_PREFIX
+                            + " letters, digits, '-', '_', '.' and single slashes between them, such as service/app");
+        }
+        return value;
+    }
+
+    /** Returns the session's time to live: Consul takes twice as long before it ends a session. */
+    Duration ttl() {
+        return detection.minus(SLACK).dividedBy(2);
+    }
+
+    Duration renewEvery() {
+        return ttl().dividedBy(5);
+    }
+
+    @Override
+    public String toString() {
+        return host + ":" + port + (prefix.isEmpty() ? "" : "/" + prefix);
+    }
+}

@@ -1,0 +1,241 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * One way to serve a request on what was seen: which slots to give to whom, and the transaction that does it if nothing has
+ * changed since. No I/O.
+ */
+final class ExchangePlan {
+    /** How many epochs belong to one index of the server, which is below 2^53 for any cluster's life. */
+    static final long EPOCHS = 1024;
+
+    private final PrefixView view;
+    private final Map<Hold, SlotSession> releases;
+    private final int epochs;
+    private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
+    private final List<Object> verdicts = new ArrayList<>();
+    private final List<Integer> slots = new ArrayList<>();
+    private List<SlotSession> takers = List.of();
+
+    private ExchangePlan(PrefixView view, Map<Hold, SlotSession> releases, int epochs) {
+        this.view = view;
+        this.releases = releases;
+        this.epochs = (int) Math.min(epochs, EPOCHS);
+    }
+
+    /** The slots of one caller. */
+    private record Slots(List<Integer> numbers) {}
+
+    static ExchangePlan of(PrefixView view, ExchangeRequest request, Map<Hold, SlotSession> releases) {
+        ExchangePlan plan = new ExchangePlan(view, releases, request.epochs());
+        Set<String> leaving = plan.leaving();
+        BitSet taken = view.takenSlots(leaving);
+        int free = view.limitsAgree() ? view.free(leaving) : 0;
+        for (int wanted : request.wants()) {
+            if (!view.exists()) {
+                plan.verdicts.add(Answer.MISSING);
+            } else if (wanted > view.limit()) {
+                plan.verdicts.add(new Answer.ExceedsLimit(view.limit()));
+            } else if (wanted > free) {
+                plan.verdicts.add(Answer.FULL);
+            } else {
+                free -= wanted;
+                plan.verdicts.add(plan.takeLowest(wanted, taken));
+            }
+        }
+        return plan;
+    }
+
+    private Slots takeLowest(int wanted, BitSet taken) {
+        List<Integer> numbers = new ArrayList<>();
+        for (int i = 0; i < wanted; i++) {
+            int slot = taken.nextClearBit(1);
+            taken.set(slot);
+            numbers.add(slot);
+        }
+        slots.addAll(numbers);
+        return new Slots(numbers);
+    }
+
+    private Set<String> leaving() {
+        Set<String> ids = new HashSet<>();
+        releases.values().forEach(session -> ids.add(session.id()));
+        return ids;
+    }
+
+    PrefixView view() {
+        return view;
+    }
+
+    Map<Hold, SlotSession> releases() {
+        return releases;
+    }
+
+    boolean refusesSomebody() {
+        return verdicts.stream().anyMatch(verdict -> verdict instanceof Answer);
+    }
+
+    /** Whether there is nothing to write. */
+    boolean isEmpty() {
+        return slots.isEmpty() && leaving().stream().noneMatch(this::isListed);
+    }
+
+    private boolean isListed(String session) {
+        LockBody lock = view.lock();
+        return lock != null && lock.holders().contains(session);
+    }
+
+    int takersNeeded() {
+        return slots.size();
+    }
+
+    List<SlotSession> takers() {
+        return takers;
+    }
+
+    void assign(List<SlotSession> sessions) {
+        takers = sessions;
+    }
+
+    /** What {@code .lock} is to be: the holders that are alive, without who leaves and with who comes. */
+    LockBody newLock() {
+        Set<String> holders = view.liveHolders();
+        holders.removeAll(leaving());
+        takers.forEach(session -> holders.add(session.id()));
+        LockBody lock = view.lock();
+        boolean ours = view.exists() && view.limitsAgree();
+        int limit = ours || lock == null ? view.limit() : lock.limit();
+        return new LockBody(limit, holders, nonce, lock != null && lock.destroyed() && !view.exists());
+    }
+
+    /** The contender entries that do not fit into the last transaction; without it they mean nothing. */
+    List<Transaction> preparations(HolderInfo self) {
+        List<Transaction> preparations = new ArrayList<>();
+        int last = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 2));
+        for (int i = 0; i < last; i += Transaction.MAX_OPERATIONS) {
+            preparations.add(entries(new Transaction(), i, Math.min(last, i + Transaction.MAX_OPERATIONS), self));
+        }
+        return preparations;
+    }
+
+    /** The transaction that decides. */
+    Transaction transaction(HolderInfo self) {
+        int first = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 2));
+        Transaction transaction = entries(new Transaction(), first, takers.size(), self);
+        if (view.exists() && !takers.isEmpty()) {
+            transaction.check(view.key(KeyNames.LIMIT), view.limitIndex());
+        }
+        LockBody lock = newLock();
+        return lock.destroyed() && lock.holders().isEmpty()
+                ? transaction.delete(view.key(KeyNames.LOCK), view.lockIndex())
+                : transaction.cas(view.key(KeyNames.LOCK), view.lockIndex(), lock.toJson());
+    }
+
+    private Transaction entries(Transaction transaction, int from, int to, HolderInfo self) {
+        Instant since = Instant.now();
+        for (int i = from; i < to; i++) {
+            String session = takers.get(i).id();
+            transaction.lock(view.key(session), session, Contender.value(slots.get(i), nonce, self, since));
+        }
+        return transaction;
+    }
+
+    /** Whether a later view shows that the transaction was done. */
+    boolean isDoneIn(PrefixView later) {
+        if (!takers.isEmpty()) {
+            return takers.stream().allMatch(taker -> {
+                Contender entry = later.contenders().get(taker.id());
+                return entry != null && entry.nonce().equals(nonce) && later.isHolder(taker.id());
+            });
+        }
+        LockBody lock = later.lock();
+        return lock == null || leaving().stream().noneMatch(lock.holders()::contains);
+    }
+
+    /** The index at which each contender entry was written, by session id, from the keys of a transaction's answer. */
+    Map<String, Long> entryIndexes(Map<String, Long> byKey) {
+        Map<String, Long> indexes = new HashMap<>();
+        for (SlotSession taker : takers) {
+            Long index = byKey.get(view.key(taker.id()));
+            if (index != null) {
+                indexes.put(taker.id(), index);
+            }
+        }
+        return indexes;
+    }
+
+    /** The same from a later view that shows that the transaction was done. */
+    Map<String, Long> entryIndexesIn(PrefixView later) {
+        Map<String, Long> indexes = new HashMap<>();
+        for (SlotSession taker : takers) {
+            Contender entry = later.contenders().get(taker.id());
+            if (entry != null) {
+                indexes.put(taker.id(), entry.modifyIndex());
+            }
+        }
+        return indexes;
+    }
+
+    /** The view after the transaction. */
+    PrefixView viewAfter(Map<String, Long> byKey) {
+        Map<String, Contender> entries = new HashMap<>();
+        entryIndexes(byKey)
+                .forEach((id, index) -> entries.put(id, new Contender(id, index, slotOf(id), nonce, null, null)));
+        Long lockIndex = byKey.get(view.key(KeyNames.LOCK));
+        return view.after(newLock(), lockIndex == null ? 0 : lockIndex, entries);
+    }
+
+    private int slotOf(String id) {
+        for (int i = 0; i < takers.size(); i++) {
+            if (takers.get(i).id().equals(id)) {
+                return slots.get(i);
+            }
+        }
+        throw new IllegalArgumentException("session " + id + " takes no slot here");
+    }
+
+    /** What is held after the transaction, by session, in the order of the answers. */
+    Map<SlotSession, Hold> holds(Map<String, Long> entryIndexes) {
+        Map<SlotSession, Hold> holds = new LinkedHashMap<>();
+        for (int i = 0; i < takers.size(); i++) {
+            Long index = entryIndexes.get(takers.get(i).id());
+            if (index == null) {
+                throw new IllegalStateException(
+                        "no index for session " + takers.get(i).id());
+            }
+            long first = index * EPOCHS;
+            holds.put(takers.get(i), new Hold(slots.get(i), first, first + epochs - 1));
+        }
+        return holds;
+    }
+
+    /** The answers, where each caller who gets slots gets the next of these holds. */
+    List<Answer> answers(List<Hold> holds) {
+        List<Answer> answers = new ArrayList<>();
+        int next = 0;
+        for (Object verdict : verdicts) {
+            if (verdict instanceof Slots granted) {
+                int end = next + granted.numbers().size();
+                answers.add(new Answer.Granted(holds.subList(next, end)));
+                next = end;
+            } else {
+                answers.add((Answer) verdict);
+            }
+        }
+        return answers;
+    }
+}

@@ -1,0 +1,114 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is stored below the prefix of a semaphore at an instant. Immutable.
+ *
+ * @param prefix the key prefix, without a slash at its end
+ * @param limit the number of slots by our own key; 0 if the semaphore does not exist
+ * @param limitIndex the index of that key's last change; 0 if it is missing
+ * @param lock the coordination key's body; null if it is missing or empty
+ * @param lockIndex the index of that key's last change; 0 if it is missing
+ * @param contenders the live contenders by session id
+ */
+record PrefixView(
+        String prefix,
+        int limit,
+        long limitIndex,
+        @Nullable LockBody lock,
+        long lockIndex,
+        Map<String, Contender> contenders) {
+
+    PrefixView {
+        contenders = Map.copyOf(contenders);
+    }
+
+    String key(String last) {
+        return prefix + "/" + last;
+    }
+
+    /** Whether a semaphore was created here. */
+    boolean exists() {
+        return limitIndex != 0;
+    }
+
+    /** Whether the official limit, which others go by, is ours. */
+    boolean limitsAgree() {
+        return lock == null || lock.limit() == limit || lock.destroyed();
+    }
+
+    /** Refuses two limits: the official client made the key with another one while it was missing. */
+    void requireOneLimit() {
+        if (exists() && lock != null && !limitsAgree()) {
+            throw new IncompatibleStateException(
+                    "Key " + key(KeyNames.LOCK) + " holds limit " + lock.limit() + ", expected " + limit + " as in "
+                            + key(KeyNames.LIMIT)
+                            + ". Nothing was changed: use the same number everywhere (consul lock -n "
+                            + limit + "), or resize the semaphore",
+                    null);
+        }
+    }
+
+    boolean isHolder(String session) {
+        return lock != null && lock.holders().contains(session) && contenders.containsKey(session);
+    }
+
+    /** The holders whose sessions are alive. */
+    Set<String> liveHolders() {
+        Set<String> live = new HashSet<>();
+        if (lock != null) {
+            lock.holders().stream().filter(contenders::containsKey).forEach(live::add);
+        }
+        return live;
+    }
+
+    /** The slots that are taken by our clients, but for some sessions. */
+    BitSet takenSlots(Set<String> except) {
+        BitSet taken = new BitSet();
+        for (Contender holder : holders(except)) {
+            taken.set(holder.slot());
+        }
+        taken.clear(0);
+        return taken;
+    }
+
+    /** How many slots can be taken: holders of the official client occupy one each, without a number. */
+    int free(Set<String> except) {
+        long inLimit = takenSlots(except).stream().filter(slot -> slot <= limit).count();
+        long foreign =
+                holders(except).stream().filter(holder -> holder.slot() == 0).count();
+        return (int) Math.max(0, limit - inLimit - foreign);
+    }
+
+    /** How many of our clients hold a slot that was removed. */
+    int retired() {
+        return (int) holders(Set.of()).stream()
+                .filter(holder -> holder.slot() > limit)
+                .count();
+    }
+
+    private Set<Contender> holders(Set<String> except) {
+        Set<Contender> holders = new HashSet<>();
+        for (String session : liveHolders()) {
+            Contender contender = contenders.get(session);
+            if (contender != null && !except.contains(session)) {
+                holders.add(contender);
+            }
+        }
+        return holders;
+    }
+
+    /** The view after a write of ours. */
+    PrefixView after(LockBody newLock, long newIndex, Map<String, Contender> written) {
+        Map<String, Contender> newContenders = new HashMap<>(contenders);
+        newContenders.putAll(written);
+        return new PrefixView(prefix, limit, limitIndex, newLock, newIndex, newContenders);
+    }
+}

@@ -1,0 +1,263 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches the prefix of a semaphore by one blocking query after the other: tells a waiter that a slot may have become free,
+ * and a holder that its slot was taken from it. Runs on a thread of its own while somebody waits or holds, and a little
+ * longer. Thread-safe.
+ */
+final class PrefixWatcher {
+    private static final Logger LOG = LoggerFactory.getLogger(PrefixWatcher.class);
+
+    /** For how long the server keeps a query without news; it adds up to a sixteenth. */
+    static final int WAIT_SECONDS = 10;
+
+    private static final long FIRST_PAUSE_NANOS = 20_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+
+    private final ConsulHttp operations;
+    private final ConsulHttp watches;
+    private final PrefixReader reader;
+    private final SessionPool pool;
+    private final SessionListener listener;
+    private final String name;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition stop = lock.newCondition();
+    private boolean running;
+    private boolean stopped;
+    private @Nullable Runnable hint;
+    private ConsulHttp.@Nullable Call call;
+    private volatile boolean othersPresent;
+
+    PrefixWatcher(
+            ConsulHttp operations,
+            ConsulHttp watches,
+            PrefixReader reader,
+            SessionPool pool,
+            SessionListener listener,
+            String name) {
+        this.operations = operations;
+        this.watches = watches;
+        this.reader = reader;
+        this.pool = pool;
+        this.listener = listener;
+        this.name = name;
+    }
+
+    /** Whether another client has a contender entry, be it that it holds, waits or did so a while ago. */
+    boolean othersPresent() {
+        return othersPresent;
+    }
+
+    void hint(Runnable newHint) {
+        lock.lock();
+        try {
+            hint = newHint;
+        } finally {
+            lock.unlock();
+        }
+        start();
+    }
+
+    void endHint() {
+        lock.lock();
+        try {
+            hint = null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void start() {
+        lock.lock();
+        try {
+            if (running || stopped) {
+                return;
+            }
+            running = true;
+            Thread thread = new Thread(this::run, "semaphore-consul-watch " + name);
+            thread.setDaemon(true);
+            thread.start();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends the watch for good, at once. */
+    void stop() {
+        lock.lock();
+        try {
+            stopped = true;
+            hint = null;
+            if (call != null) {
+                call.abort();
+            }
+            stop.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void run() {
+        long index = 0;
+        long pause = FIRST_PAUSE_NANOS;
+        for (ConsulHttp.Call next = begin(); next != null; next = begin()) {
+            try {
+                ConsulHttp.Reply reply = watches.get(
+                        next,
+                        PrefixReader.listing(reader.prefix()),
+                        "recurse",
+                        "index=" + index,
+                        "wait=" + WAIT_SECONDS + "s");
+                if (!reply.isOk() && reply.status() != 404) {
+                    throw new BackendUnavailableException("Consul answered " + reply.text(), null);
+                }
+                look(reply, reply.index() != index);
+                // An index that has gone back belongs to another life of the server; the next query begins anew.
+                index = reply.index() < index ? 0 : reply.index();
+                pause = FIRST_PAUSE_NANOS;
+                if (reply.status() == 404) {
+                    // Where nothing is stored every write elsewhere answers the query.
+                    pause(FIRST_PAUSE_NANOS);
+                }
+            } catch (NoReplyException | SemaphoreException e) {
+                index = 0;
+                if (!isStopped()) {
+                    LOG.debug("Watching semaphore '{}' failed, trying again", name, e);
+                    pause(pause);
+                    pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
+                }
+            }
+        }
+    }
+
+    /** Prepares the next query; null if none is needed any more. */
+    private ConsulHttp.@Nullable Call begin() {
+        boolean idle = pool.held().isEmpty();
+        lock.lock();
+        try {
+            if (stopped || (idle && hint == null)) {
+                running = false;
+                call = null;
+                return null;
+            }
+            call = new ConsulHttp.Call();
+            return call;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean isStopped() {
+        lock.lock();
+        try {
+            return stopped;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void pause(long nanos) {
+        lock.lock();
+        try {
+            long left = nanos;
+            while (!stopped && left > 0) {
+                left = stop.awaitNanos(left);
+            }
+        } catch (InterruptedException e) {
+            LOG.debug("Somebody interrupted the watch over semaphore '{}', which goes on", name);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void look(ConsulHttp.Reply reply, boolean changed) {
+        PrefixView view;
+        try {
+            view = reply.isOk() ? reader.parse(reply.body()) : reader.empty();
+        } catch (IncompatibleStateException e) {
+            confirm(pool.held());
+            runHint();
+            return;
+        }
+        Map<Hold, SlotSession> missing = pool.held();
+        missing.values().removeIf(session -> view.isHolder(session.id()));
+        if (!missing.isEmpty()) {
+            confirm(missing);
+        }
+        othersPresent = !pool.ids().containsAll(view.contenders().keySet());
+        if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
+            runHint();
+        }
+        showPresence(view);
+    }
+
+    /** A query may have been answered just before a grant, or by a server that is behind: only a fresh answer convicts. */
+    private void confirm(Map<Hold, SlotSession> suspects) {
+        String reason = "its session is not among the holders of " + reader.prefix() + "/" + KeyNames.LOCK;
+        try {
+            PrefixView view = reader.read();
+            suspects.values().removeIf(session -> view.isHolder(session.id()));
+        } catch (IncompatibleStateException e) {
+            reason = String.valueOf(e.getMessage());
+        }
+        List<Hold> lost = new ArrayList<>();
+        suspects.forEach((hold, session) -> {
+            if (pool.holderOf(hold) == session) {
+                lost.add(hold);
+            }
+        });
+        if (!lost.isEmpty()) {
+            // Told first: the session is ended after that, and may take a while to.
+            listener.lost(lost, reason);
+            suspects.forEach(pool::lose);
+        }
+    }
+
+    private void runHint() {
+        Runnable current;
+        lock.lock();
+        try {
+            current = hint;
+        } finally {
+            lock.unlock();
+        }
+        if (current != null) {
+            current.run();
+        }
+    }
+
+    /** Who waits has a contender entry, as the guide has it: others see that they are not alone. */
+    private void showPresence(PrefixView view) {
+        lock.lock();
+        try {
+            if (hint == null || stopped) {
+                return;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (pool.held().isEmpty()) {
+            SlotSession session = pool.take(1).get(0);
+            if (!view.contenders().containsKey(session.id())) {
+                new Transaction().lock(view.key(session.id()), session.id(), "").send(operations);
+            }
+            pool.putBack(List.of(session));
+        }
+    }
+}

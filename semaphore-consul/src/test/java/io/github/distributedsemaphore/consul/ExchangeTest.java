@@ -1,0 +1,309 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.ask;
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
+import static io.github.distributedsemaphore.consul.Consul.take;
+import static io.github.distributedsemaphore.consul.Consul.takeHolds;
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two clients at one semaphore of a real server, through the driven port. */
+class ExchangeTest {
+    private final ConsulServer server = ConsulServer.shared();
+    private final String name = Consul.uniqueName();
+    private final Consul.Losses losses = new Consul.Losses();
+    private SemaphoreBackend backend;
+    private SemaphoreBackend other;
+    private BackendSession session;
+    private BackendSession rival;
+
+    @BeforeEach
+    void open() {
+        backend = Consul.open();
+        other = Consul.open();
+        assertThat(backend.admin().create(name, 3)).isTrue();
+        session = backend.open(name, losses);
+        rival = other.open(name, new Consul.Losses());
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        rival.close();
+        server.deleteBelow(name);
+        backend.close();
+        other.close();
+    }
+
+    @Test
+    void grantsExactlyTheLimitOverTwoClients() {
+        assertThat(takeHolds(session, 2)).extracting(Hold::slot).containsExactly(1, 2);
+        assertThat(takeHolds(rival, 1)).extracting(Hold::slot).containsExactly(3);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+        assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
+    void servesWantsInOrderEachWholeOrNotAtAll() {
+        List<Answer> answers = ask(session, 2, 2, 1, 4).answers();
+
+        assertThat(answers.get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(answers.get(1)).isEqualTo(Answer.FULL);
+        assertThat(answers.get(2)).isInstanceOf(Answer.Granted.class);
+        assertThat(answers.get(3)).isEqualTo(new Answer.ExceedsLimit(3));
+    }
+
+    @Test
+    void givesBackAndTakesInOneExchangeUnderHigherEpochs() {
+        List<Hold> first = takeHolds(session, 3);
+        ExchangeResult result = session.exchange(new ExchangeRequest(first, List.of(3), 5, false));
+
+        List<Hold> second = ((Answer.Granted) result.answers().get(0)).holds();
+        assertThat(result.lost()).isEmpty();
+        for (int i = 0; i < 3; i++) {
+            assertThat(second.get(i).slot()).isEqualTo(first.get(i).slot());
+            assertThat(second.get(i).epoch()).isGreaterThan(first.get(i).lastEpoch());
+            assertThat(second.get(i).lastEpoch() - second.get(i).epoch()).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void epochsRiseOverDestroyAndCreate() {
+        Hold before = takeOne(session);
+        giveBack(session, before);
+        assertThat(backend.admin().destroy(name)).isTrue();
+        assertThat(take(session, 1)).isEqualTo(Answer.MISSING);
+        backend.admin().create(name, 3);
+        assertThat(takeOne(session).epoch()).isGreaterThan(before.lastEpoch());
+    }
+
+    @Test
+    void whatIsNotHeldAnyMoreIsToldAsLost() {
+        Hold hold = takeOne(session);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+        takeHolds(rival, 3);
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+        assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
+    void aWarmPairCostsTwoChangesOfTheStore() {
+        long least = Long.MAX_VALUE;
+        Hold last = takeOne(session);
+        for (int i = 0; i < 5; i++) {
+            giveBack(session, last);
+            Hold next = takeOne(session);
+            least = Math.min(least, (next.epoch() - last.epoch()) / ExchangePlan.EPOCHS);
+            last = next;
+        }
+        // The server writes things of its own now and then, so not every pair shows it.
+        assertThat(least).isEqualTo(2);
+    }
+
+    private List<Hold> heldBySession() {
+        return ((ConsulSession) session).held();
+    }
+
+    @Test
+    void manyPermitsAtOnceAreGrantedWholeAlthoughATransactionHoldsFewer() {
+        String big = Consul.uniqueName();
+        backend.admin().create(big, 150);
+        try (BackendSession many = backend.open(big, losses)) {
+            List<Hold> holds = takeHolds(many, 140);
+            assertThat(holds).extracting(Hold::slot).doesNotHaveDuplicates().hasSize(140);
+            assertThat(take(many, 11)).isEqualTo(Answer.FULL);
+            assertThat(many.renew(holds).lost()).isEmpty();
+            assertThat(many.exchange(new ExchangeRequest(holds, List.of(), 1, false))
+                            .lost())
+                    .isEmpty();
+            assertThat(backend.admin().describe(big).orElseThrow().free()).isEqualTo(150);
+        } finally {
+            server.deleteBelow(big);
+        }
+    }
+
+    @Test
+    void aShrinkRetiresTheHighestSlotsAndLeavesTheRestUsable() {
+        List<Hold> holds = takeHolds(session, 3);
+        backend.admin().resize(name, 1);
+        Renewal renewal = session.renew(holds);
+        assertThat(renewal.retired()).containsExactlyInAnyOrder(holds.get(1), holds.get(2));
+        assertThat(session.check(holds.get(2))).isEqualTo(HoldState.RETIRED);
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(2);
+        giveBack(session, holds.get(0));
+        assertThat(takeOne(rival).slot()).isEqualTo(1);
+        giveBack(session, holds.get(1), holds.get(2));
+        assertThat(backend.admin().retiredHolders(name)).isZero();
+    }
+
+    @Test
+    void destroyLeavesHoldersTheirSlotsAndTheLastOneClearsUp() {
+        Hold hold = takeOne(session);
+        backend.admin().destroy(name);
+        assertThat(session.check(hold)).isEqualTo(HoldState.RETIRED);
+        assertThat(backend.admin().create(name, 7))
+                .as("made anew with another limit")
+                .isTrue();
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        backend.admin().destroy(name);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(server.get(name + "/.lock")).isEmpty();
+    }
+
+    @Test
+    void anotherLimitIsAConflict() {
+        assertThat(other.admin().create(name, 3)).isFalse();
+        assertThatThrownBy(() -> other.admin().create(name, 4)).isInstanceOf(LimitConflictException.class);
+        server.delete(name + "/.semaphore");
+        assertThatThrownBy(() -> other.admin().create(name, 4))
+                .as("with .lock, as the official client leaves it")
+                .isInstanceOf(LimitConflictException.class);
+        assertThat(other.admin().create(name, 3)).isTrue();
+    }
+
+    @Test
+    void theSemaphoreSurvivesThatTheOfficialClientDeletesItsKey() {
+        Hold before = takeOne(session);
+        giveBack(session, before);
+        server.delete(name + "/.lock");
+        assertThat(backend.admin().describe(name).orElseThrow().limit()).isEqualTo(3);
+        assertThat(takeOne(rival).epoch()).isGreaterThan(before.lastEpoch());
+        assertThat(takeOne(session).slot()).isEqualTo(2);
+    }
+
+    @Test
+    void aHolderHearsWithinMomentsThatItsSlotWasTaken() {
+        for (String way :
+                List.of("lock deleted", "list emptied", "session destroyed", "contender deleted", "garbage")) {
+            Hold hold = takeOne(session);
+            String id = server.holders(name).get(0);
+            switch (way) {
+                case "lock deleted" -> server.delete(name + "/.lock");
+                case "list emptied" -> server.put(name + "/.lock", "{\"Limit\":3,\"Holders\":{}}");
+                case "session destroyed" -> server.destroySession(id);
+                case "contender deleted" -> server.delete(name + "/" + id);
+                default -> server.put(name + "/.lock", "garbage");
+            }
+            await(way).atMost(Duration.ofSeconds(3)).until(() -> losses.holds.contains(hold));
+            assertThat(session.check(hold)).isEqualTo(HoldState.LOST);
+        }
+        assertThat(server.get(name + "/.lock")).isEqualTo("garbage");
+    }
+
+    @Test
+    void aStateThatIsNoSemaphoreIsRefusedAndLeftAlone() {
+        String flags = LockBody.FLAGS.toString();
+        for (String[] state : new String[][] {
+            {"{\"Limit\":3,\"Holders\":[\"x\"]}", flags},
+            {"{\"Limit\":3,\"Holders\":null}", flags},
+            {"{\"Limit\":3}", flags},
+            {"{\"Limit\":\"3\",\"Holders\":{}}", flags},
+            {"garbage", flags},
+            {"{\"Limit\":3,\"Holders\":{}}", "0"},
+            {"{\"Limit\":5,\"Holders\":{}}", flags},
+        }) {
+            server.put(name + "/.lock", state[0], state[1]);
+            assertThatThrownBy(() -> take(session, 1))
+                    .as(state[0])
+                    .isInstanceOf(IncompatibleStateException.class)
+                    .hasMessageContaining(name + "/.lock");
+            assertThat(server.get(name + "/.lock")).isEqualTo(state[0]);
+        }
+    }
+
+    @Test
+    void aReleaseWakesAWaitingClientAtOnce() throws InterruptedException {
+        List<Hold> holds = takeHolds(session, 3);
+        CountDownLatch hinted = new CountDownLatch(1);
+        try (BackendSession.Watch watch = rival.watch(hinted::countDown)) {
+            assertThat(watch).isNotNull();
+            await("the waiter is seen").until(() -> giveBackAndTakeAgain(holds).othersWaiting());
+            assertThat(hinted.getCount()).as("nothing was free so far").isEqualTo(1);
+            giveBack(session, heldBySession().get(0));
+            assertThat(hinted.await(1, TimeUnit.SECONDS)).isTrue();
+            assertThat(take(rival, 1)).isInstanceOf(Answer.Granted.class);
+        }
+    }
+
+    private ExchangeResult giveBackAndTakeAgain(List<Hold> first) {
+        List<Hold> held = heldBySession();
+        assertThat(held).hasSameSizeAs(first);
+        return session.exchange(new ExchangeRequest(held, List.of(held.size()), 1, false));
+    }
+
+    @Test
+    void closeFreesAtOnceAlthoughAQueryIsOpen() {
+        takeHolds(session, 3);
+        long start = System.nanoTime();
+        session.close();
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));
+        assertThat(takeHolds(rival, 3)).hasSize(3);
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendUnavailableException.class);
+        await("the watch ends, and the other client's goes on")
+                .atMost(Duration.ofSeconds(1))
+                .until(() -> threads().stream()
+                                .filter(thread -> thread.contains(name))
+                                .count()
+                        == 1);
+    }
+
+    private static List<String> threads() {
+        return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).toList();
+    }
+
+    @Test
+    void anInterruptEndsNoCallAndIsNotSwallowed() {
+        Thread.currentThread().interrupt();
+        Hold hold = takeOne(session);
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        session.renew(List.of(hold));
+        session.check(hold);
+        giveBack(session, hold);
+        backend.admin().describe(name);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void anIdleSessionThatHasEndedIsReplaced() {
+        giveBack(session, takeOne(session));
+        List<String> idle = server.keys().stream()
+                .filter(key -> key.startsWith(name + "/") && !key.startsWith(name + "/."))
+                .map(key -> key.substring(name.length() + 1))
+                .toList();
+        assertThat(idle).hasSize(1);
+        idle.forEach(server::destroySession);
+        assertThat(takeOne(session).slot()).isEqualTo(1);
+    }
+
+    @Test
+    void aDeadHoldersPlaceIsTakenAndItsNameIsPruned() {
+        takeHolds(rival, 3);
+        List<String> dead = server.holders(name);
+        rival.abort();
+        dead.forEach(server::destroySession);
+        takeOne(session);
+        assertThat(server.holders(name)).hasSize(1).doesNotContainAnyElementsOf(dead);
+    }
+}

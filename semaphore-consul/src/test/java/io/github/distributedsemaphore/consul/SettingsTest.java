@@ -1,0 +1,49 @@
+package io.github.distributedsemaphore.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SettingsTest {
+    private static ConsulSettings of(String uri) {
+        return ConsulSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess(""));
+    }
+
+    @Test
+    void aDeadHoldersSlotIsFreeWithinTheBoundAlthoughConsulWaitsTwiceTheTimeToLive() {
+        ConsulSettings settings = of("consul://localhost?detection=42s");
+        assertThat(settings.ttl()).isEqualTo(Duration.ofSeconds(20));
+        assertThat(settings.ttl().multipliedBy(2)).isLessThan(settings.detection());
+        assertThat(settings.port()).isEqualTo(8500);
+    }
+
+    @Test
+    void refusesWhatItCannotMean() {
+        for (String uri : List.of(
+                "consul://?detection=30s",
+                "consul://a:1,b:2",
+                "consul://localhost:0",
+                "consul://localhost:x",
+                "consul://localhost/path",
+                "consul://localhost?detection=21s",
+                "consul://localhost?detection=2h",
+                "consul://localhost?prefix=/a",
+                "consul://localhost?prefix=a/",
+                "consul://localhost?prefix=a%3Fb",
+                "consul://localhost?dc=a%26b")) {
+            assertThatThrownBy(() -> of(uri)).as(uri).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void theTokenIsInNoText() {
+        ConsulSettings settings = of("consul://localhost?token=top-secret");
+        assertThat(settings.token()).isEqualTo("top-secret");
+        assertThat(settings.toString()).doesNotContain("secret");
+    }
+}

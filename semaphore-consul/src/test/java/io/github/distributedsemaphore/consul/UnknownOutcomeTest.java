@@ -1,0 +1,111 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
+import static io.github.distributedsemaphore.consul.Consul.take;
+import static io.github.distributedsemaphore.consul.Consul.takeHolds;
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What an exchange makes of answers that do not come. */
+class UnknownOutcomeTest {
+    private final ConsulServer server = ConsulServer.shared();
+    private final BrokenLink link = new BrokenLink(server.address());
+    private final String name = Consul.uniqueName();
+    private SemaphoreBackend backend;
+    private BackendSession session;
+
+    @BeforeEach
+    void open() {
+        BackendUri uri = BackendUri.parse("consul://" + link.address());
+        backend = new ConsulBackendProvider().open(uri, HolderInfo.ofThisProcess("test"));
+        backend.admin().create(name, 3);
+        session = backend.open(name, new Consul.Losses());
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        backend.close();
+        link.close();
+        server.deleteBelow(name);
+    }
+
+    private int free() {
+        return backend.admin().describe(name).orElseThrow().free();
+    }
+
+    @Test
+    void aGrantWhoseAnswerIsLostIsFoundAndNotTakenTwice() {
+        link.loseAnswers(1);
+        Hold hold = takeOne(session);
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(free()).isEqualTo(2);
+        assertThat(hold.epoch() / ExchangePlan.EPOCHS).isPositive();
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(free()).isEqualTo(3);
+    }
+
+    @Test
+    void aRequestThatIsLostIsSentAgain() {
+        link.loseRequests(2);
+        Hold hold = takeOne(session);
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(free()).isEqualTo(2);
+    }
+
+    @Test
+    void aReleaseWhoseAnswerIsLostIsNoLoss() {
+        Hold hold = takeOne(session);
+        link.loseAnswers(1);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(free()).isEqualTo(3);
+        link.loseRequests(1);
+        assertThat(giveBack(session, takeOne(session)).lost()).isEmpty();
+        assertThat(free()).isEqualTo(3);
+    }
+
+    @Test
+    void manyLossesLeaveNeitherHoldsNorGapsBehind() {
+        for (int i = 0; i < 30; i++) {
+            link.loseAnswers(i % 3);
+            link.loseRequests(i % 2);
+            Hold hold = takeOne(session);
+            link.loseAnswers((i + 1) % 3);
+            assertThat(giveBack(session, hold).lost()).isEmpty();
+        }
+        link.loseAnswers(0);
+        link.loseRequests(0);
+        assertThat(takeHolds(session, 3)).extracting(Hold::slot).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void withoutALinkNothingIsDoneOrTheOutcomeIsUnknown() {
+        Hold hold = takeOne(session);
+        link.close();
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOfAny(BackendUnavailableException.class, OutcomeUnknownException.class);
+        assertThatThrownBy(() -> session.check(hold)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(server.holders(name)).hasSizeBetween(1, 2);
+    }
+
+    @Test
+    void aFullSemaphoreStaysFullThroughLosses() {
+        takeHolds(session, 3);
+        link.loseAnswers(1);
+        assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+    }
+}

@@ -1,0 +1,119 @@
+package io.github.distributedsemaphore.local;
+
+import java.io.IOException;
+import java.nio.file.ClosedWatchServiceException;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.nio.file.WatchEvent;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Calls back when something comes or goes in a directory: on Linux by inotify, at once and without asking. One thread and
+ * one inotify instance for all directories, from the first watch on; a user has only some hundred instances. Thread-safe.
+ */
+final class DirectoryWatch {
+    private static final Logger LOG = LoggerFactory.getLogger(DirectoryWatch.class);
+    /** Whose coming and going counts; other files come and go with every create and resize. */
+    private static final Set<String> TELLING = Set.of(SharedSemaphore.RELEASED, LimitFile.NAME);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final ConcurrentHashMap<WatchKey, Listener> hints = new ConcurrentHashMap<>();
+    private @Nullable WatchService service;
+    private boolean refused;
+
+    /** Who wants to know. */
+    @FunctionalInterface
+    interface Listener {
+        /** Called on the watching thread; {@code releasedOnly} if nothing but a release can have happened. */
+        void changed(boolean releasedOnly);
+    }
+
+    /** Starts to watch; null if the system does not let us, and then the waiter depends on its timer. */
+    @Nullable
+    WatchKey watch(Path directory, Listener listener) {
+        lock.lock();
+        try {
+            WatchService current = service;
+            if (current == null) {
+                current = directory.getFileSystem().newWatchService();
+                service = current;
+                start(current);
+            }
+            WatchKey key = directory.register(
+                    current, StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE);
+            hints.put(key, listener);
+            return key;
+        } catch (IOException | UnsupportedOperationException | ClosedWatchServiceException e) {
+            if (!refused) {
+                refused = true;
+                LOG.warn("{} cannot be watched, so waiters ask again by a timer: {}", directory, e.toString());
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void start(WatchService watched) {
+        Thread thread = new Thread(() -> run(watched), "semaphore-local-watch");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void run(WatchService watched) {
+        try {
+            while (true) {
+                WatchKey key = watched.take();
+                List<WatchEvent<?>> telling = key.pollEvents().stream()
+                        .filter(DirectoryWatch::isTelling)
+                        .toList();
+                boolean gone = !key.reset();
+                Listener listener = gone ? hints.remove(key) : hints.get(key);
+                if (listener != null && (gone || !telling.isEmpty())) {
+                    listener.changed(!gone && telling.stream().allMatch(DirectoryWatch::isRelease));
+                }
+            }
+        } catch (ClosedWatchServiceException e) {
+            LOG.trace("watching has ended");
+        } catch (InterruptedException e) {
+            LOG.warn("somebody interrupted the thread that watches directories; waiters depend on their timers now");
+        }
+    }
+
+    private static boolean isTelling(WatchEvent<?> event) {
+        return event.kind() == StandardWatchEventKinds.OVERFLOW || TELLING.contains(String.valueOf(event.context()));
+    }
+
+    private static boolean isRelease(WatchEvent<?> event) {
+        return event.kind() != StandardWatchEventKinds.OVERFLOW
+                && SharedSemaphore.RELEASED.equals(String.valueOf(event.context()));
+    }
+
+    void forget(WatchKey key) {
+        hints.remove(key);
+        key.cancel();
+    }
+
+    /** Ends the thread. The next watch starts anew. */
+    void close() {
+        lock.lock();
+        try {
+            if (service != null) {
+                service.close();
+                service = null;
+            }
+        } catch (IOException e) {
+            LOG.debug("watching did not end in order", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+}

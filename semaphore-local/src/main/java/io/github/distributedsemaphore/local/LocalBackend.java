@@ -1,0 +1,88 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** One client's use of a state directory. */
+final class LocalBackend implements SemaphoreBackend {
+    static final int MAX_PERMITS = 10_000;
+    /** Generous: on a machine where hundreds of processes want the processor at the same moment, they queue. */
+    static final Duration OPERATION =
+            Duration.ofSeconds(Math.max(1, Integer.getInteger("semaphore.local.operation.seconds", 300)));
+
+    private static final Duration WAKE_UP = Duration.ofMillis(250);
+    private static final Duration LOSS_NOTICE = LocalSettings.RENEW_EVERY.multipliedBy(4);
+
+    private final StateDirectory state;
+    private final LocalSettings settings;
+    private final LocalAdmin admin;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    LocalBackend(StateDirectory state, LocalSettings settings) {
+        this.state = state;
+        this.settings = settings;
+        this.admin = new LocalAdmin(state);
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return Guarantees.of("local")
+                .capabilities(
+                        Capability.CROSS_PROCESS,
+                        Capability.CRASH_RELEASE,
+                        Capability.FENCING,
+                        Capability.DURABLE_FENCING,
+                        Capability.DURABLE_STATE,
+                        Capability.LISTING)
+                .detection(Duration.ZERO, settings.detection())
+                .lossNotice(LOSS_NOTICE)
+                .wakeUp(WAKE_UP)
+                .operation(OPERATION)
+                .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
+                .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
+                .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
+                .exposure(Fault.STATE_REMOVED, LOSS_NOTICE)
+                .sizes(LocalNames.MAX_BYTES, MAX_PERMITS)
+                .notes(notes())
+                .build();
+    }
+
+    private String[] notes() {
+        String network = settings.allowNetworkFileSystem()
+                ? "A network file system is allowed by a setting: if its locks do not reach every machine, or its server"
+                        + " drops them, nothing of this holds, least of all the limit."
+                : "Only for processes of one user on one machine; network file systems are refused.";
+        return new String[] {
+            network,
+            "A release reaches waiters of other processes by file system events (inotify on Linux); where there are none,"
+                    + " and when a holder was killed, waiters find out by asking again after " + settings.recheck(true)
+                    + ".",
+            "A process that is stopped (SIGSTOP) in the middle of an operation, which takes some ten microseconds, makes"
+                    + " all others fail until it goes on; the message names it.",
+        };
+    }
+
+    @Override
+    public BackendSession open(String name, SessionListener listener) {
+        return new LocalSession(state, settings, name);
+    }
+
+    @Override
+    public BackendAdmin admin() {
+        return admin;
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            state.close();
+        }
+    }
+}

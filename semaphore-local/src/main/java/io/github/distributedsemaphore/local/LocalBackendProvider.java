@@ -1,0 +1,52 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.util.Set;
+
+/**
+ * Semaphores for the processes of one user on one machine, without a server: {@code local:/path}, or {@code local:} for a
+ * directory of the user's own, {@code $XDG_STATE_HOME/distributed-semaphore}, by default {@code
+ * ~/.local/state/distributed-semaphore}.
+ *
+ * <p>Each slot is a file, and a hold is an operating-system lock on it (POSIX {@code fcntl}, exclusive), which ends with the
+ * process however that dies. A waiter learns of a release in order by the directory's change events, on Linux inotify; that a
+ * holder was killed tells nobody, so a waiter also asks again every tenth of a second. Processes that a holder starts do
+ * not inherit its locks.
+ *
+ * <p>Settings: {@code detection} (100ms to 1m, by default 1s), within which a waiter gets the slot of a process that died;
+ * {@code allowNetworkFileSystem} (true or false, by default false), see {@code docs/backends/local.md}.
+ *
+ * <p>Needs a file system with POSIX permissions and locks: Linux or macOS. Thread-safe.
+ */
+public final class LocalBackendProvider implements BackendProvider {
+    /** Creates it, for {@link java.util.ServiceLoader}. */
+    public LocalBackendProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("local");
+    }
+
+    /**
+     * Finds or makes the directory and checks that it is private.
+     *
+     * @throws IllegalArgumentException also if the directory is on a network file system or one without POSIX permissions
+     * @throws io.github.distributedsemaphore.BackendAccessException if others may write the directory, or it belongs to
+     *     somebody else
+     * @throws io.github.distributedsemaphore.IncompatibleStateException if something else is kept there
+     */
+    @Override
+    public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+        LocalSettings settings = LocalSettings.from(uri, self);
+        try (InterruptShield shield = new InterruptShield()) {
+            StateDirectory state = StateDirectory.open(StateDirectoryCheck.prepare(settings), shield);
+            return new LocalBackend(state, settings);
+        } catch (IOException e) {
+            throw Failures.of("State directory " + settings.directory(), e);
+        }
+    }
+}

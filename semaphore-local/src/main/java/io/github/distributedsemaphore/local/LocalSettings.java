@@ -1,0 +1,58 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * How a client uses a state directory.
+ *
+ * @param directory as it was given
+ * @param detection within which time a waiter gets the slot of a process that died
+ * @param allowNetworkFileSystem whether the directory may be on another machine
+ * @param self what to store beside each hold
+ */
+record LocalSettings(Path directory, Duration detection, boolean allowNetworkFileSystem, HolderInfo self) {
+    /** How often a holder looks whether its slot file is still in its place. */
+    static final Duration RENEW_EVERY = Duration.ofMillis(500);
+
+    private static final Duration LONGEST_RECHECK = Duration.ofMillis(100);
+
+    static LocalSettings from(BackendUri uri, HolderInfo self) {
+        if (!uri.hosts().isEmpty() || !uri.user().isEmpty()) {
+            throw new IllegalArgumentException("The local backend is on no host: write " + uri.scheme()
+                    + ":/path with one slash, or " + uri.scheme() + ": for the user's own directory");
+        }
+        Duration detection =
+                uri.duration("detection", Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofMinutes(1));
+        String network = uri.text("allowNetworkFileSystem", "false");
+        if (!network.equals("true") && !network.equals("false")) {
+            throw new IllegalArgumentException(
+                    "Setting 'allowNetworkFileSystem' is '" + network + "', it must be true or false");
+        }
+        Path directory = uri.path().isEmpty() ? DefaultDirectory.path() : Path.of(uri.path());
+        if (!directory.isAbsolute()) {
+            throw new IllegalArgumentException("The state directory '" + directory
+                    + "' is relative: processes started elsewhere would not share it; write local:/path");
+        }
+        return new LocalSettings(directory, detection, network.equals("true"), self);
+    }
+
+    /**
+     * Returns after which time a refused waiter asks again: nothing tells it that a holder was killed.
+     *
+     * @param lookout whether it is the one process among the waiting that does so often; the others are there for when it
+     *     is gone
+     */
+    Duration recheck(boolean lookout) {
+        if (!lookout) {
+            return detection
+                    .multipliedBy(50 + ThreadLocalRandom.current().nextInt(25))
+                    .dividedBy(100);
+        }
+        Duration quarter = detection.dividedBy(4);
+        return quarter.compareTo(LONGEST_RECHECK) < 0 ? quarter : LONGEST_RECHECK;
+    }
+}

@@ -1,0 +1,147 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.io.FileNotFoundException;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Objects;
+
+/**
+ * File work that an interrupt cannot break off, on files that only their owner may use.
+ *
+ * <p>Content goes through {@link RandomAccessFile} and {@link FileOutputStream}, whose methods take no notice of
+ * interrupts; a {@link FileChannel} would close itself.
+ */
+final class PrivateFiles {
+    static final FileAttribute<?> FILE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+    private static final FileAttribute<?> DIRECTORY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+
+    private PrivateFiles() {}
+
+    /** Makes an empty file if there is none. */
+    static void createFile(Path file) throws IOException {
+        try {
+            Files.createFile(file, FILE);
+        } catch (FileAlreadyExistsException e) {
+            // As wanted.
+        } catch (FileSystemException e) {
+            Path directory = Objects.requireNonNull(file.getParent());
+            if (Files.exists(directory) && !Files.isDirectory(directory)) {
+                throw notDirectory(directory);
+            }
+            throw e;
+        }
+    }
+
+    /** Makes a directory if there is none. */
+    static void createDirectory(Path directory) throws IOException {
+        try {
+            Files.createDirectory(directory, DIRECTORY);
+        } catch (FileAlreadyExistsException e) {
+            if (!Files.isDirectory(directory)) {
+                throw notDirectory(directory);
+            }
+        }
+    }
+
+    static IncompatibleStateException notDirectory(Path path) {
+        return new IncompatibleStateException(
+                path + " is not a directory, but that is where a semaphore is kept: move away what is there", null);
+    }
+
+    /** Makes a directory and those above it that are missing. */
+    static void createDirectories(Path directory) throws IOException {
+        Files.createDirectories(directory, DIRECTORY);
+    }
+
+    /** Opens an existing file for reading and writing, and says properly why it cannot. */
+    static RandomAccessFile open(Path file) throws IOException {
+        return open(file, "rw");
+    }
+
+    static RandomAccessFile openToRead(Path file) throws IOException {
+        return open(file, "r");
+    }
+
+    private static RandomAccessFile open(Path file, String mode) throws IOException {
+        try {
+            return new RandomAccessFile(file.toFile(), mode);
+        } catch (FileNotFoundException e) {
+            throw reason(file, e);
+        }
+    }
+
+    private static IOException reason(Path file, FileNotFoundException e) {
+        if (Files.isDirectory(file)) {
+            throw new IncompatibleStateException(
+                    file + " is a directory, but a file of the semaphore is kept there: move away what is there", e);
+        }
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+            return new NoSuchFileException(file.toString());
+        }
+        if (!Files.isReadable(file) || !Files.isWritable(file)) {
+            return new AccessDeniedException(file.toString());
+        }
+        return e;
+    }
+
+    /** Returns what tells this file from all others that exist at the same time: device and inode. */
+    static Object key(Path file) throws IOException {
+        Object key = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+        return Objects.requireNonNull(key, "a POSIX file system has file keys");
+    }
+
+    /** Tells whether a path leads to that very file now. */
+    static boolean leadsTo(Path file, Object key) throws IOException {
+        try {
+            return key(file).equals(key);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Replaces a file as a whole, and so that it lasts: whoever reads finds the old content or the new one, also after a
+     * crash of the machine. For one writer at a time.
+     */
+    static void replace(Path file, byte[] content, InterruptShield shield) throws IOException {
+        Path fresh = file.resolveSibling(file.getFileName() + ".new");
+        Files.deleteIfExists(fresh);
+        Files.createFile(fresh, FILE);
+        try (FileOutputStream out = new FileOutputStream(fresh.toFile())) {
+            out.write(content);
+            out.getFD().sync();
+        }
+        Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+        syncDirectory(Objects.requireNonNull(file.getParent()), shield);
+    }
+
+    /** Makes lasting what was created, renamed and deleted in a directory. */
+    static void syncDirectory(Path directory, InterruptShield shield) throws IOException {
+        while (true) {
+            try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+                channel.force(true);
+                return;
+            } catch (ClosedByInterruptException e) {
+                shield.absorb();
+            }
+        }
+    }
+}

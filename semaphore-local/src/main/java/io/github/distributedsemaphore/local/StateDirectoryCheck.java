@@ -1,0 +1,88 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
+import java.util.Set;
+
+/** Finds or makes the state directory, and refuses one that cannot be trusted. */
+final class StateDirectoryCheck {
+    private static final Path PROCESS = Path.of("/proc/self");
+
+    private StateDirectoryCheck() {}
+
+    /**
+     * Returns the directory's real path.
+     *
+     * @throws IllegalArgumentException if it is where locks cannot be trusted
+     * @throws BackendAccessException if it is not the user's alone
+     * @throws IncompatibleStateException if something else is kept there
+     */
+    static Path prepare(LocalSettings settings) throws IOException {
+        Path path = settings.directory().toAbsolutePath();
+        if (!Files.isDirectory(path)) {
+            if (Files.exists(path)) {
+                throw new IncompatibleStateException(path + " is not a directory: give the path of one", null);
+            }
+            PrivateFiles.createDirectories(path);
+        }
+        Path real = path.toRealPath();
+        if (!settings.allowNetworkFileSystem()) {
+            refuseNetwork(real, Files.getFileStore(real).type());
+        }
+        refuseShared(real);
+        return real;
+    }
+
+    static void refuseNetwork(Path directory, String type) {
+        if (NetworkFileSystems.contains(type)) {
+            throw new IllegalArgumentException(directory + " is on a file system of type '" + type
+                    + "', where locks may fail without a word: give a directory on a disk of this machine, or, if you know"
+                    + " that all processes of all machines see each other's locks, set allowNetworkFileSystem=true");
+        }
+    }
+
+    private static void refuseShared(Path directory) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class);
+        if (view == null) {
+            throw new IllegalArgumentException(directory + " is on a file system without POSIX permissions, which the"
+                    + " local backend needs: Linux and macOS have them");
+        }
+        PosixFileAttributes attributes = view.readAttributes();
+        Set<PosixFilePermission> permissions = attributes.permissions();
+        if (permissions.contains(PosixFilePermission.GROUP_WRITE)
+                || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
+            throw new BackendAccessException(
+                    directory + " may be written by others (" + PosixFilePermissions.toString(permissions)
+                            + "), who could then take or free any slot: chmod 700 it, or give another directory",
+                    null);
+        }
+        UserPrincipal self = self(directory);
+        if (!self.equals(attributes.owner())) {
+            throw new BackendAccessException(
+                    directory + " belongs to " + attributes.owner() + " and not to " + self
+                            + ", who runs this process: give a directory of this user",
+                    null);
+        }
+    }
+
+    /** Java does not say who we are, but the process itself does on Linux, and elsewhere a file of ours. */
+    private static UserPrincipal self(Path directory) throws IOException {
+        if (Files.exists(PROCESS)) {
+            return Files.getOwner(PROCESS);
+        }
+        Path ours = Files.createTempFile(directory, "whoami", ".tmp", PrivateFiles.FILE);
+        try {
+            return Files.getOwner(ours);
+        } finally {
+            Files.deleteIfExists(ours);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+package io.github.distributedsemaphore.local;
+
+import static io.github.distributedsemaphore.local.Local.giveBack;
+import static io.github.distributedsemaphore.local.Local.session;
+import static io.github.distributedsemaphore.local.Local.take;
+import static io.github.distributedsemaphore.local.Local.takeHolds;
+import static io.github.distributedsemaphore.local.Local.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Creating, showing, resizing and destroying, also under holders. */
+class AdminTest {
+    @TempDir
+    Path directory;
+
+    private SemaphoreBackend backend;
+    private BackendAdmin admin;
+    private BackendSession session;
+    private BackendSession rival;
+
+    @BeforeEach
+    void open() {
+        backend = Local.openAs("worker 7", directory);
+        admin = backend.admin();
+        session = session(backend, "jobs");
+        rival = session(backend, "jobs");
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        rival.close();
+        backend.close();
+        assertThat(LockTable.openSlots()).isZero();
+        assertThat(LockTable.SEMAPHORES.size()).isZero();
+    }
+
+    private SemaphoreDescription describe() {
+        return admin.describe("jobs").orElseThrow();
+    }
+
+    private List<String> leftovers() throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Test
+    void createsOnceAndRefusesAnotherLimit() {
+        assertThat(admin.create("jobs", 2)).isTrue();
+        assertThat(admin.create("jobs", 2)).isFalse();
+        assertThatThrownBy(() -> admin.create("jobs", 3))
+                .isInstanceOfSatisfying(
+                        LimitConflictException.class,
+                        conflict -> assertThat(conflict.found()).isEqualTo(2));
+        assertThat(describe().limit()).isEqualTo(2);
+    }
+
+    @Test
+    void describesHoldersAndChangesNothing() {
+        admin.create("jobs", 3);
+        Hold hold = takeHolds(session, 2).get(1);
+
+        SemaphoreDescription shown = describe();
+        assertThat(shown.free()).isEqualTo(1);
+        assertThat(shown.holders()).hasSize(2);
+        Holder second = shown.holders().get(1);
+        assertThat(second.slot()).isEqualTo(2);
+        assertThat(second.epoch()).isEqualTo(hold.epoch());
+        assertThat(second.label()).isEqualTo("worker 7");
+        assertThat(second.pid()).isEqualTo(ProcessHandle.current().pid());
+        assertThat(second.since()).isBetween(Instant.now().minusSeconds(60), Instant.now());
+        assertThat(second.state()).isEqualTo(HolderState.HELD);
+        assertThat(describe()).isEqualTo(shown);
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void whatWasGivenBackIsNotShown() {
+        admin.create("jobs", 3);
+        giveBack(session, takeOne(session));
+        assertThat(describe().holders()).isEmpty();
+        assertThat(describe().free()).isEqualTo(3);
+    }
+
+    @Test
+    void listsNamesInOrder() {
+        List.of("zoo", "Übung", "a/b", "A", "a").forEach(name -> admin.create(name, 1));
+        assertThat(admin.names()).containsExactly("A", "a", "a/b", "zoo", "Übung");
+        admin.destroy("zoo");
+        assertThat(admin.names()).doesNotContain("zoo");
+    }
+
+    @Test
+    void growsByExactlyTheDifference() {
+        admin.create("jobs", 1);
+        takeOne(session);
+        admin.resize("jobs", 3);
+        assertThat(takeHolds(rival, 2)).extracting(Hold::slot).containsExactly(2, 3);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
+    void shrinksUnderHoldersWhoKeepTheirSlots() throws IOException {
+        admin.create("jobs", 3);
+        List<Hold> holds = takeHolds(session, 3);
+        admin.resize("jobs", 1);
+
+        assertThat(describe().limit()).isEqualTo(1);
+        assertThat(describe().free()).isZero();
+        assertThat(describe().holders())
+                .extracting(Holder::state)
+                .containsExactly(HolderState.HELD, HolderState.RETIRED, HolderState.RETIRED);
+        assertThat(admin.retiredHolders("jobs")).isEqualTo(2);
+        assertThat(session.renew(holds).retired()).containsExactlyInAnyOrder(holds.get(1), holds.get(2));
+        assertThat(session.check(holds.get(2))).isEqualTo(HoldState.RETIRED);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+
+        giveBack(session, holds.get(1), holds.get(2));
+        assertThat(admin.retiredHolders("jobs")).isZero();
+        assertThat(SlotTable.filesAbove(directory.resolve("n-jobs"), 0)).containsExactly(1);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+        giveBack(session, holds.get(0));
+        assertThat(takeOne(rival).slot()).isEqualTo(1);
+    }
+
+    @Test
+    void aRetiredHolderOfASlotThatComesBackHoldsItAsBefore() {
+        admin.create("jobs", 2);
+        List<Hold> holds = takeHolds(session, 2);
+        admin.resize("jobs", 1);
+        admin.resize("jobs", 2);
+        assertThat(session.check(holds.get(1))).isEqualTo(HoldState.HELD);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+        assertThat(describe().holders()).hasSize(2);
+    }
+
+    @Test
+    void epochsGoOnRisingInASlotThatWasRemovedAndCameBack() {
+        admin.create("jobs", 2);
+        Hold before = takeHolds(session, 2).get(1);
+        giveBack(session, before);
+        admin.resize("jobs", 1);
+        admin.resize("jobs", 2);
+        assertThat(takeOne(rival).epoch()).isGreaterThan(before.lastEpoch());
+    }
+
+    @Test
+    void resizingWhatIsNotThereSaysSo() {
+        assertThatThrownBy(() -> admin.resize("jobs", 2))
+                .isInstanceOf(NoSuchSemaphoreException.class)
+                .hasMessageContaining("'jobs'");
+        assertThat(directory.resolve("n-jobs")).doesNotExist();
+    }
+
+    @Test
+    void destroyingAnUnheldSemaphoreLeavesNothing() throws IOException {
+        List<String> before = leftovers();
+        admin.create("jobs", 3);
+        giveBack(session, takeOne(session));
+        assertThat(admin.destroy("jobs")).isTrue();
+        assertThat(admin.destroy("jobs")).isFalse();
+        assertThat(admin.describe("jobs")).isEmpty();
+        assertThat(take(session, 1)).isEqualTo(Answer.MISSING);
+        assertThat(leftovers()).containsAll(before).containsExactly("epochs", "format", "mutex");
+    }
+
+    @Test
+    void destroyedUnderAHolderTheSlotIsNotGrantedBeforeItIsReleased() {
+        admin.create("jobs", 2);
+        Hold old = takeOne(session);
+        assertThat(admin.destroy("jobs")).isTrue();
+        assertThat(admin.retiredHolders("jobs")).isEqualTo(1);
+        assertThat(session.check(old)).isEqualTo(HoldState.RETIRED);
+        assertThat(take(rival, 1)).isEqualTo(Answer.MISSING);
+        assertThat(admin.describe("jobs")).isEmpty();
+
+        admin.create("jobs", 2);
+        assertThat(takeOne(rival).slot()).isEqualTo(2);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+        assertThat(giveBack(session, old).lost()).isEmpty();
+        Hold next = takeOne(rival);
+        assertThat(next.slot()).isEqualTo(1);
+        assertThat(next.epoch()).isGreaterThan(old.lastEpoch());
+    }
+
+    @Test
+    void theLastHolderOfADestroyedSemaphoreLeavesNothing() {
+        admin.create("jobs", 2);
+        List<Hold> holds = takeHolds(session, 2);
+        admin.destroy("jobs");
+        giveBack(session, holds.get(0));
+        assertThat(directory.resolve("n-jobs")).exists();
+        giveBack(session, holds.get(1));
+        assertThat(directory.resolve("n-jobs")).doesNotExist();
+        assertThat(admin.retiredHolders("jobs")).isZero();
+    }
+
+    @Test
+    void epochsGoOnRisingOverDestroyAndCreate() {
+        long highest = -1;
+        for (int i = 0; i < 5; i++) {
+            admin.create("jobs", 1);
+            Hold hold = takeOne(session);
+            assertThat(hold.epoch()).isGreaterThan(highest);
+            highest = hold.lastEpoch();
+            giveBack(session, hold);
+            admin.destroy("jobs");
+        }
+    }
+
+    @Test
+    void theHighestLimitWorks() {
+        admin.create("jobs", LocalBackend.MAX_PERMITS);
+        assertThat(takeHolds(session, 100)).hasSize(100);
+        assertThat(describe().free()).isEqualTo(LocalBackend.MAX_PERMITS - 100);
+        session.close();
+        admin.destroy("jobs");
+        assertThat(directory.resolve("n-jobs")).doesNotExist();
+    }
+}

@@ -1,0 +1,96 @@
+package io.github.distributedsemaphore.local;
+
+import static io.github.distributedsemaphore.local.Local.session;
+import static io.github.distributedsemaphore.local.Local.take;
+import static io.github.distributedsemaphore.local.Local.takeHolds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.File;
+import java.lang.reflect.Method;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The library loaded twice in one process, as by two applications of one server. The operating system knows only the
+ * process, and drops all its locks on a file when either copy closes that file.
+ */
+class ClassLoadersTest {
+    @TempDir
+    Path directory;
+
+    /** Called in the other class loader: takes as many as it can, one by one, and gives them back when told to. */
+    public static final class Copy implements AutoCloseable {
+        private final SemaphoreBackend backend;
+        private final BackendSession session;
+
+        public Copy(String directory) {
+            backend = Local.open(Path.of(directory));
+            session = session(backend, "jobs");
+        }
+
+        public String takeAll() {
+            List<Integer> slots = new ArrayList<>();
+            while (take(session, 1) instanceof Answer.Granted granted) {
+                granted.holds().stream().map(Hold::slot).forEach(slots::add);
+            }
+            return slots + " of "
+                    + backend.admin().describe("jobs").orElseThrow().limit();
+        }
+
+        @Override
+        public void close() {
+            session.close();
+            backend.close();
+        }
+    }
+
+    private static URLClassLoader anotherLoader() throws Exception {
+        List<URL> path = new ArrayList<>();
+        String all = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        for (String entry : all.split(File.pathSeparator)) {
+            path.add(new File(entry).toURI().toURL());
+        }
+        return new URLClassLoader(path.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
+    }
+
+    @Test
+    void twoCopiesInOneProcessNeitherShareASlotNorDropEachOthersLocks() throws Exception {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = session(backend, "jobs");
+                URLClassLoader loader = anotherLoader()) {
+            backend.admin().create("jobs", 4);
+            List<Hold> ours = takeHolds(session, 2);
+            Class<?> type = loader.loadClass(Copy.class.getName());
+            assertThat(type).isNotEqualTo(Copy.class);
+            Method takeAll = type.getMethod("takeAll");
+            try (AutoCloseable copy =
+                    (AutoCloseable) type.getConstructor(String.class).newInstance(directory.toString())) {
+                assertThat(takeAll.invoke(copy)).isEqualTo("[3, 4] of 4");
+                assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+                assertThat(backend.admin().describe("jobs").orElseThrow().holders())
+                        .hasSize(4);
+                assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+
+                // What is locked is seen from outside only.
+                try (Child child = Child.start("count", directory, "jobs")) {
+                    assertThat(child.await("FREE")).isEqualTo("0");
+                    child.finish();
+                }
+                Local.giveBack(session, ours.toArray(Hold[]::new));
+                assertThat(takeAll.invoke(copy)).isEqualTo("[1, 2] of 4");
+            }
+            try (BackendSession again = session(backend, "jobs")) {
+                assertThat(takeHolds(again, 4)).hasSize(4);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package io.github.distributedsemaphore.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.tck.Leftovers;
+import io.github.distributedsemaphore.tck.SemaphoreTck;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriHarness;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** The compatibility kit on files of this machine. */
+class LocalTckTest extends SemaphoreTck {
+    @Override
+    public SemaphoreTckHarness harness() {
+        try {
+            return new Harness(Files.createTempDirectory("local-tck").toRealPath());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static final class Harness extends UriHarness implements StateProbe {
+        private final Path directory;
+
+        Harness(Path directory) {
+            super("local:" + directory);
+            this.directory = directory;
+        }
+
+        @Override
+        public Optional<StateProbe> state() {
+            return Optional.of(this);
+        }
+
+        @Override
+        public Leftovers leftovers() {
+            try (Stream<Path> files = Files.walk(directory)) {
+                return Leftovers.of(files.map(Path::toString).toList());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public boolean mayStay(Thread thread) {
+            // Ours and the JDK's: a pair for all clients of a directory, until the last of them is closed.
+            return Set.of("semaphore-local-watch", "FileSystemWatchService").contains(thread.getName());
+        }
+
+        private Path of(String name) {
+            return directory.resolve(LocalNames.encode(name));
+        }
+
+        @Override
+        public void wipe(String name) {
+            remove(name);
+        }
+
+        @Override
+        public void removeHolder(String name, int slot) {
+            delete(SlotFile.path(of(name), slot));
+        }
+
+        @Override
+        public List<String> corruptions() {
+            return List.of("empty", "garbage", "cut off", "no limit", "later version");
+        }
+
+        @Override
+        public void corrupt(String name, String kind) {
+            Path limit = of(name).resolve(LimitFile.NAME);
+            try {
+                String text = Files.readString(limit);
+                Files.writeString(
+                        limit,
+                        switch (kind) {
+                            case "empty" -> "";
+                            case "garbage" -> "\u0000\u0007{}";
+                            case "cut off" -> text.substring(0, text.length() / 2);
+                            case "no limit" -> text.replaceAll("limit=\\d+\n", "");
+                            default -> text.replaceFirst(" 1\n", " 2\n");
+                        });
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void occupy(String name) {
+            try {
+                Files.writeString(of(name), "something else");
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public String occupant(String name) {
+            try {
+                return Files.readString(of(name));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void remove(String name) {
+            deleteAll(of(name));
+        }
+
+        /** Deletes a tree in which clients go on working: they may be faster, or put something in. */
+        private static void deleteAll(Path top) {
+            while (Files.exists(top)) {
+                try (Stream<Path> files = Files.walk(top)) {
+                    for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                        Files.deleteIfExists(file);
+                    }
+                } catch (IOException | UncheckedIOException e) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+
+        private static void delete(Path file) {
+            try {
+                Files.delete(file);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void close() {
+            assertThat(LockTable.openSlots()).isZero();
+            assertThat(LockTable.SEMAPHORES.size()).isZero();
+            deleteAll(directory);
+        }
+    }
+}

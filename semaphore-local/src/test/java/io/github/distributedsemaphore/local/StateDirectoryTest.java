@@ -1,0 +1,186 @@
+package io.github.distributedsemaphore.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which directory is used, and which are refused. */
+class StateDirectoryTest {
+    @TempDir
+    Path directory;
+
+    private static SemaphoreBackend open(String uri) {
+        return new LocalBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess(""));
+    }
+
+    @Test
+    void isFoundByItsScheme() {
+        assertThat(ServiceLoader.load(BackendProvider.class)).anySatisfy(provider -> {
+            assertThat(provider).isInstanceOf(LocalBackendProvider.class);
+            assertThat(provider.schemes()).containsExactly("local");
+        });
+    }
+
+    @Test
+    void everythingInItIsTheUsersAlone() throws IOException {
+        Path state = directory.resolve("a/b/state");
+        try (SemaphoreBackend backend = Local.open(state);
+                BackendSession session = Local.session(backend, "jobs")) {
+            backend.admin().create("jobs", 2);
+            Local.takeOne(session);
+            BackendSession.Watch watch = session.watch(() -> {});
+            watch.close();
+            try (Stream<Path> files = Files.walk(state)) {
+                assertThat(files)
+                        .hasSizeGreaterThan(7)
+                        .allSatisfy(
+                                file -> assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+                                        .isEqualTo(Files.isDirectory(file) ? "rwx------" : "rw-------"));
+            }
+        }
+    }
+
+    @Test
+    void aDirectoryThatOthersMayWriteIsRefused() throws IOException {
+        for (String permissions : List.of("rwxrwx---", "rwx----w-", "rwxrwxrwx")) {
+            Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(permissions));
+            assertThatThrownBy(() -> Local.open(directory))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining(directory.toString())
+                    .hasMessageContaining(permissions)
+                    .hasMessageContaining("chmod 700");
+        }
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Local.open(directory).close();
+    }
+
+    @Test
+    void aFileInItsPlaceIsRefused() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        assertThatThrownBy(() -> Local.open(file)).isInstanceOf(IncompatibleStateException.class);
+    }
+
+    @Test
+    void spellingsAndLinksLeadToTheSameSlots() throws IOException {
+        Path state = directory.resolve("state");
+        Path link = directory.resolve("link");
+        try (SemaphoreBackend one = Local.open(state)) {
+            Files.createSymbolicLink(link, state);
+            one.admin().create("jobs", 1);
+            try (SemaphoreBackend two = Local.open(link);
+                    SemaphoreBackend three = Local.open(state.resolve("../state/."));
+                    BackendSession first = Local.session(one, "jobs");
+                    BackendSession second = Local.session(two, "jobs");
+                    BackendSession third = Local.session(three, "jobs")) {
+                Local.takeOne(first);
+                assertThat(Local.take(second, 1)).isEqualTo(Answer.FULL);
+                assertThat(Local.take(third, 1)).isEqualTo(Answer.FULL);
+                assertThat(two.admin().describe("jobs").orElseThrow().holders()).hasSize(1);
+                assertThat(Local.take(second, 1)).isEqualTo(Answer.FULL);
+            }
+        }
+        assertThat(LockTable.STATES.size()).isZero();
+    }
+
+    @Test
+    void networkFileSystemsAreRefused() {
+        for (String type :
+                List.of("nfs", "nfs4", "NFS4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse")) {
+            assertThatThrownBy(() -> StateDirectoryCheck.refuseNetwork(directory, type))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("'" + type + "'")
+                    .hasMessageContaining("allowNetworkFileSystem=true");
+        }
+        for (String type : List.of("ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "apfs", "fuse.fuse-overlayfs")) {
+            StateDirectoryCheck.refuseNetwork(directory, type);
+        }
+    }
+
+    @Test
+    void aNetworkFileSystemThatIsAllowedIsPromisedNothing() {
+        try (SemaphoreBackend backend = Local.open(directory, "allowNetworkFileSystem=true")) {
+            assertThat(backend.guarantees().notes())
+                    .anySatisfy(note -> assertThat(note).contains("nothing of this holds"));
+        }
+    }
+
+    @Test
+    void badSettingsAreRefusedWithTheirBounds() {
+        assertThatThrownBy(() -> Local.open(directory, "detection=99ms"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("100ms");
+        assertThatThrownBy(() -> Local.open(directory, "allowNetworkFileSystem=yes"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'yes'");
+        assertThatThrownBy(() -> open("local://host" + directory))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("local:/path");
+        assertThatThrownBy(() -> open("local:relative/path"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("relative/path");
+    }
+
+    @Test
+    void promisesWhatItsSettingsSay() {
+        try (SemaphoreBackend backend = Local.open(directory, "detection=200ms")) {
+            assertThat(backend.guarantees().detectionMax()).isEqualTo(Duration.ofMillis(200));
+            assertThat(backend.guarantees().has(Capability.LEASE)).isFalse();
+            assertThat(backend.guarantees().has(Capability.DURABLE_FENCING)).isTrue();
+        }
+    }
+
+    @Test
+    void theDefaultIsTheUsersStateDirectory() {
+        Map<String, String> set = Map.of("XDG_STATE_HOME", "/var/me");
+        assertThat(DefaultDirectory.path(set::get, "/home/me")).isEqualTo(Path.of("/var/me/distributed-semaphore"));
+        Map<String, String> relative = Map.of("XDG_STATE_HOME", "me");
+        Path home = Path.of("/home/me/.local/state/distributed-semaphore");
+        assertThat(DefaultDirectory.path(relative::get, "/home/me")).isEqualTo(home);
+        assertThat(DefaultDirectory.path(Map.<String, String>of()::get, "/home/me"))
+                .isEqualTo(home);
+        assertThatThrownBy(() -> DefaultDirectory.path(Map.<String, String>of()::get, "?"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("local:/path");
+    }
+
+    @Test
+    void failuresSayWhetherAskingAgainMakesSense() {
+        assertThat(Failures.of("It", new AccessDeniedException("/x"))).isInstanceOf(BackendAccessException.class);
+        assertThat(Failures.of("It", new IOException("No space left on device")))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("nothing was done")
+                .hasMessageContaining("No space left");
+    }
+
+    @Test
+    void aStuckProcessIsNamedByItsId() {
+        List<String> locks = List.of(
+                "1: POSIX  ADVISORY  WRITE 4242 fe:00:1234 0 0",
+                "2: POSIX  ADVISORY  WRITE 17 fe:00:99 5 5",
+                "2: POSIX  ADVISORY  WRITE 18 fe:00:99 0 0");
+        assertThat(ProcLocks.holder(locks, 99L)).isEqualTo("process 18");
+        assertThat(ProcLocks.holder(locks, 7L)).isEqualTo("another process");
+    }
+}

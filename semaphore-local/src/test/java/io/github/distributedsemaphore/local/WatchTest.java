@@ -1,0 +1,105 @@
+package io.github.distributedsemaphore.local;
+
+import static io.github.distributedsemaphore.local.Local.giveBack;
+import static io.github.distributedsemaphore.local.Local.session;
+import static io.github.distributedsemaphore.local.Local.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Hints for waiters, by clients of one process and by what shows in the directory. */
+class WatchTest {
+    @TempDir
+    Path directory;
+
+    private final Semaphore hints = new Semaphore(0);
+    private SemaphoreBackend backend;
+    private BackendSession waiter;
+    private BackendSession holder;
+
+    @BeforeEach
+    void open() {
+        backend = Local.open(directory);
+        backend.admin().create("jobs", 2);
+        waiter = session(backend, "jobs");
+        holder = session(backend, "jobs");
+    }
+
+    @AfterEach
+    void close() {
+        waiter.close();
+        holder.close();
+        backend.close();
+        assertThat(LockTable.SEMAPHORES.size()).isZero();
+    }
+
+    private boolean hinted() throws InterruptedException {
+        return hints.tryAcquire(5, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void aReleaseOfAnotherClientIsHintedOnTheSpot() {
+        Hold hold = takeOne(holder);
+        BackendSession.Watch watch = waiter.watch(hints::release);
+        giveBack(holder, hold);
+        assertThat(hints.tryAcquire()).isTrue();
+        watch.close();
+        giveBack(holder, takeOne(holder));
+        assertThat(hints.tryAcquire()).isFalse();
+    }
+
+    @Test
+    void closingASessionIsHinted() {
+        takeOne(holder);
+        waiter.watch(hints::release);
+        holder.close();
+        assertThat(hints.tryAcquire()).isTrue();
+    }
+
+    @Test
+    void resizeAndDestroyAreHinted() throws Exception {
+        waiter.watch(hints::release);
+        backend.admin().resize("jobs", 3);
+        assertThat(hinted()).isTrue();
+        backend.admin().destroy("jobs");
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void whatAnotherProcessDoesToTheDirectoryIsHinted() throws Exception {
+        waiter.watch(hints::release);
+        Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+        Files.delete(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+        Files.delete(directory.resolve("n-jobs/limit"));
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void aWatchOutlivesDestroyAndCreate() throws Exception {
+        waiter.watch(hints::release).close();
+        backend.admin().destroy("jobs");
+        backend.admin().create("jobs", 1);
+        waiter.watch(hints::release);
+        Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void grantsAreNotHinted() throws Exception {
+        waiter.watch(hints::release);
+        takeOne(holder);
+        assertThat(hints.tryAcquire(100, TimeUnit.MILLISECONDS)).isFalse();
+    }
+}

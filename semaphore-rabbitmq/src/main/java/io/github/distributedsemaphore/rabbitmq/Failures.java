@@ -1,0 +1,74 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.PossibleAuthenticationFailureException;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
+import org.jspecify.annotations.Nullable;
+
+/** Says in the words of the port what the broker and its client library said. */
+final class Failures {
+    private Failures() {}
+
+    static BackendUnavailableException unavailable(String message, @Nullable Throwable cause) {
+        return new BackendUnavailableException(message, cause);
+    }
+
+    static SemaphoreException notConnected(RabbitSettings settings, Throwable cause) {
+        String subject = settings.broker() + ", virtual host '" + settings.virtualHost() + "'";
+        if (cause instanceof PossibleAuthenticationFailureException) {
+            return new BackendAccessException(subject + " refused user or password: correct them in the URI", cause);
+        }
+        ShutdownSignalException signal = signal(cause);
+        if (signal != null && signal.getReason() instanceof AMQP.Connection.Close close) {
+            int code = close.getReplyCode();
+            if (code == AMQP.NOT_ALLOWED || code == AMQP.ACCESS_REFUSED) {
+                return new BackendAccessException(
+                        subject + " refused the connection: " + close.getReplyText()
+                                + ". Create the virtual host, give the user permissions in it, or raise its limits",
+                        cause);
+            }
+        }
+        return unavailable(subject + " could not be reached: " + cause, cause);
+    }
+
+    static SemaphoreException denied(RabbitSettings settings, String queue, String text, Throwable cause) {
+        return new BackendAccessException(
+                settings.broker() + " refused '" + queue + "': " + text + ". Grant the permissions on ^"
+                        + QueueNames.PREFIX + " and to write to ^amq\\.default$",
+                cause);
+    }
+
+    static SemaphoreException inequivalent(RabbitSettings settings, String queue, String text, Throwable cause) {
+        if (text.contains("limit")) {
+            return new BackendAccessException(
+                    settings.broker() + " refused to make '" + queue + "': " + text + ". Raise the limit of queues",
+                    cause);
+        }
+        return new IncompatibleStateException(
+                settings.broker() + ": '" + queue + "' exists and is not a queue of this library: " + text
+                        + ". Delete or rename it, or give the semaphore another name; if it is of another setting"
+                        + " 'slotQueues', use that",
+                cause);
+    }
+
+    static SemaphoreException foreign(String subject, String queue) {
+        return new IncompatibleStateException(
+                subject + ": '" + queue + "' should be the first slot, but is an exclusive queue of some other program:"
+                        + " rename it there, or give the semaphore another name",
+                null);
+    }
+
+    /** Finds what closed a channel or a connection, where the client library may have wrapped it. */
+    static @Nullable ShutdownSignalException signal(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof ShutdownSignalException signal) {
+                return signal;
+            }
+        }
+        return null;
+    }
+}

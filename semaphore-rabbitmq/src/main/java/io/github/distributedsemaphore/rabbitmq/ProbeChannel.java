@@ -1,0 +1,154 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks which queues exist by publishing to them, mandatory and with confirms, many at a time. A message that cannot be
+ * routed comes back, and always before its confirmation. One probe at a time; the answers arrive on another thread.
+ */
+final class ProbeChannel {
+    /** More at a time gain nothing: the broker then throttles the channel. */
+    static final int MOST_AT_ONCE = 128;
+
+    private static final byte[] EMPTY = {};
+
+    private final Channel channel;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition progress = lock.newCondition();
+    private boolean[] returned = {};
+    private boolean[] confirmed = {};
+    private int open;
+    private long firstSequence;
+    private @Nullable ShutdownSignalException closed;
+
+    ProbeChannel(Channel channel) throws IOException {
+        this.channel = channel;
+        channel.addReturnListener(message -> returned(message.getProperties().getMessageId()));
+        // A negative confirmation means that the message was routed and not stored, so the queue exists.
+        channel.addConfirmListener(this::confirmed, this::confirmed);
+        channel.addShutdownListener(this::closed);
+        channel.confirmSelect();
+    }
+
+    boolean isOpen() {
+        return channel.isOpen();
+    }
+
+    /** Looks for queues, in the order given. */
+    List<Existence> probe(List<String> queues, long timeoutNanos) throws ProbeFailedException {
+        List<Existence> found = new ArrayList<>(queues.size());
+        for (int from = 0; from < queues.size(); from += MOST_AT_ONCE) {
+            batch(queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)), timeoutNanos, found);
+        }
+        return found;
+    }
+
+    private void batch(List<String> queues, long timeoutNanos, List<Existence> found) throws ProbeFailedException {
+        start(queues.size());
+        try {
+            for (int i = 0; i < queues.size(); i++) {
+                AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
+                        .messageId(Integer.toString(i))
+                        .deliveryMode(1)
+                        .expiration("0")
+                        .build();
+                channel.basicPublish("", queues.get(i), true, properties, EMPTY);
+            }
+        } catch (IOException | ShutdownSignalException e) {
+            throw new ProbeFailedException("a probe could not be sent: " + e, e);
+        }
+        await(timeoutNanos);
+        lock.lock();
+        try {
+            for (boolean absent : returned) {
+                found.add(absent ? Existence.ABSENT : Existence.PRESENT);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void start(int size) {
+        lock.lock();
+        try {
+            returned = new boolean[size];
+            confirmed = new boolean[size];
+            open = size;
+            firstSequence = channel.getNextPublishSeqNo();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void await(long timeoutNanos) throws ProbeFailedException {
+        long left = timeoutNanos;
+        boolean interrupted = false;
+        lock.lock();
+        try {
+            while (open > 0) {
+                if (closed != null) {
+                    throw new ProbeFailedException("the channel was closed: " + closed.getMessage(), closed);
+                }
+                if (left <= 0) {
+                    throw new ProbeFailedException(open + " probes were not confirmed in time", null);
+                }
+                try {
+                    left = progress.awaitNanos(left);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            lock.unlock();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void returned(@Nullable String index) {
+        lock.lock();
+        try {
+            returned[Integer.parseInt(String.valueOf(index))] = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void confirmed(long sequence, boolean multiple) {
+        lock.lock();
+        try {
+            int last = (int) (sequence - firstSequence);
+            int first = multiple ? 0 : last;
+            for (int i = first; i <= last; i++) {
+                open -= confirmed[i] ? 0 : 1;
+            }
+            Arrays.fill(confirmed, first, last + 1, true);
+            if (open == 0) {
+                progress.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** No confirmation comes any more: whoever waits for one is told. */
+    private void closed(ShutdownSignalException signal) {
+        lock.lock();
+        try {
+            closed = signal;
+            progress.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

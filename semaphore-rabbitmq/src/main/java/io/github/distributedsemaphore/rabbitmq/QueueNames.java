@@ -1,0 +1,91 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/**
+ * The names of a semaphore's queues, in the words of the specification: A[i] is slot i, B[i] its hold.
+ *
+ * <p>They are read from the right, where a kind and a number stand that hold no colon, so whatever colons a name has, no two
+ * queues of different semaphores or kinds are called the same.
+ */
+final class QueueNames {
+    /** The beginning of all queues of this library, for permissions and policies. */
+    static final String PREFIX = "sem:";
+
+    /** The highest limit: a look at all slots there could be is a thousand probes, and making them takes seconds. */
+    static final int MAX_SLOTS = 1_000;
+
+    /** A queue's name has at most 255 bytes, see AMQP 0-9-1, short strings. */
+    static final int MAX_NAME_BYTES =
+            255 - PREFIX.length() - ":a:".length() - Integer.toString(MAX_SLOTS).length();
+
+    private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
+
+    private final String semaphore;
+    private final String encoded;
+
+    QueueNames(String semaphore) {
+        this.semaphore = semaphore;
+        this.encoded = encode(semaphore);
+    }
+
+    /**
+     * A broker strips line ends from the name of a queue that it declares, so that two names would become one: control
+     * characters and the percent sign are written as a percent sign and two digits. What gets too long by that is
+     * replaced by two percent signs and its SHA-256.
+     */
+    private static String encode(String semaphore) {
+        String escaped = UNSAFE.matcher(semaphore)
+                .replaceAll(match -> String.format("%%%02X", (int) match.group().charAt(0)));
+        if (escaped.getBytes(StandardCharsets.UTF_8).length <= MAX_NAME_BYTES) {
+            return escaped;
+        }
+        try {
+            MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
+            return "%%" + HexFormat.of().formatHex(sha256.digest(semaphore.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JVM has SHA-256", e);
+        }
+    }
+
+    /** The name of the semaphore. */
+    String semaphore() {
+        return semaphore;
+    }
+
+    /** The name as it stands in the names of queues. */
+    String encoded() {
+        return encoded;
+    }
+
+    /** A[slot], durable: there is such a slot. */
+    String slot(int slot) {
+        return PREFIX + encoded + ":a:" + slot;
+    }
+
+    /** B[slot], exclusive: somebody holds it. */
+    String hold(int slot) {
+        return PREFIX + encoded + ":b:" + slot;
+    }
+
+    /** The administration mutex, exclusive. */
+    String mutex() {
+        return PREFIX + encoded + ":m";
+    }
+
+    List<String> slots(int from, int to) {
+        return new ArrayList<>(
+                IntStream.rangeClosed(from, to).mapToObj(this::slot).toList());
+    }
+
+    List<String> holds(List<Integer> slots) {
+        return new ArrayList<>(slots.stream().map(this::hold).toList());
+    }
+}

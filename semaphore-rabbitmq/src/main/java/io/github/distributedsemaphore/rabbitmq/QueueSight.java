@@ -1,0 +1,63 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells which queues exist: by probes, many at a time; and where the broker takes no messages, by passive declarations one by
+ * one on a connection that never publishes. Thread-safe.
+ */
+final class QueueSight {
+    private static final Logger LOG = LoggerFactory.getLogger(QueueSight.class);
+
+    private static final int FIRST_LOOK = 16;
+    private static final int GROWTH = 4;
+
+    private final ProbeConnection probes;
+
+    QueueSight(ProbeConnection probes) {
+        this.probes = probes;
+    }
+
+    /** Looks for queues, in the order given. The fallback is asked only if probes are not answered. */
+    List<Existence> look(List<String> queues, Supplier<HolderConnection> fallback) throws LinkLostException {
+        if (queues.isEmpty()) {
+            return List.of();
+        }
+        try {
+            return probes.probe(queues);
+        } catch (ProbeFailedException e) {
+            LOG.debug("looking for queues one by one, as probing failed", e);
+        }
+        List<Existence> found = new ArrayList<>(queues.size());
+        HolderConnection holder = fallback.get();
+        for (String queue : queues) {
+            found.add(holder.look(queue) == QueueAnswer.ABSENT ? Existence.ABSENT : Existence.PRESENT);
+        }
+        return found;
+    }
+
+    /**
+     * Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist.
+     *
+     * @param expected what it was when it was last looked at; 0 if that is not known
+     */
+    int limit(QueueNames names, int expected, Supplier<HolderConnection> fallback) throws LinkLostException {
+        int limit = 0;
+        int size = Math.max(FIRST_LOOK, expected + 1);
+        while (limit < QueueNames.MAX_SLOTS) {
+            int to = Math.min(QueueNames.MAX_SLOTS, limit + size);
+            List<Existence> found = look(names.slots(limit + 1, to), fallback);
+            int run = found.indexOf(Existence.ABSENT);
+            if (run >= 0) {
+                return limit + run;
+            }
+            limit = to;
+            size *= GROWTH;
+        }
+        return limit;
+    }
+}

@@ -1,0 +1,212 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/**
+ * Creates, shows and changes semaphores. The limit is the number of slots that exist without a gap, from the first on.
+ * Changes are made under the semaphore's mutex and in an order in which each of them that is broken off can be repeated:
+ * slots are made with the first one last, so that a semaphore is there with all its slots or not at all; they are added
+ * ascending and removed descending, so that there is never a gap.
+ */
+final class RabbitAdmin implements BackendAdmin {
+    private final RabbitConnections connections;
+    private final QueueSight sight;
+    private final Mailbox mailbox;
+
+    RabbitAdmin(RabbitConnections connections, QueueSight sight, Mailbox mailbox) {
+        this.connections = connections;
+        this.sight = sight;
+        this.mailbox = mailbox;
+    }
+
+    /** A change under the mutex, given the slots that exist. */
+    @FunctionalInterface
+    private interface Change<T> {
+        T make(AdminMutex mutex, BitSet slots) throws LinkLostException;
+    }
+
+    private <T> T change(String name, Change<T> change) {
+        QueueNames names = new QueueNames(name);
+        CallBudget budget =
+                CallBudget.of(subject(name), connections.settings().timeout().multipliedBy(2));
+        try (InterruptShield shield = new InterruptShield();
+                AdminMutex mutex = AdminMutex.take(connections, names, budget)) {
+            shield.absorb();
+            try {
+                BitSet slots = present(names.slots(1, QueueNames.MAX_SLOTS), mutex.connection());
+                requireNodesUp(names, slots, mutex.connection());
+                return change.make(mutex, slots);
+            } catch (LinkLostException e) {
+                throw mutex.brokenOff(String.valueOf(e.getMessage()), e);
+            }
+        } catch (LinkLostException e) {
+            throw Failures.unavailable(subject(name) + ": nothing was changed: " + e.getMessage(), e);
+        }
+    }
+
+    private static String subject(String name) {
+        return "Semaphore '" + name + "'";
+    }
+
+    /** Which of the slots exist, by their numbers. */
+    private BitSet present(List<String> queues, HolderConnection fallback) throws LinkLostException {
+        return toBits(sight.look(queues, () -> fallback));
+    }
+
+    private static BitSet toBits(List<Existence> found) {
+        BitSet bits = new BitSet();
+        for (int i = 0; i < found.size(); i++) {
+            bits.set(i + 1, found.get(i) == Existence.PRESENT);
+        }
+        return bits;
+    }
+
+    /** A cluster's node that is down makes its queues look deleted (RabbitMQ 3); what is made in their place would clash. */
+    private static void requireNodesUp(QueueNames names, BitSet slots, HolderConnection connection)
+            throws LinkLostException {
+        int next = limit(slots) + 1;
+        if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next)) == QueueAnswer.DOWN) {
+            throw Failures.unavailable(
+                    subject(names.semaphore()) + ": the cluster node that has its slot " + next
+                            + " is down: start it again",
+                    null);
+        }
+    }
+
+    private static int limit(BitSet slots) {
+        return slots.nextClearBit(1) - 1;
+    }
+
+    @Override
+    public boolean create(String name, int limit) {
+        return change(name, (mutex, slots) -> {
+            int found = limit(slots);
+            if (found > 0) {
+                // Existing or not, it is ours only if it can be declared again as we do.
+                String first = new QueueNames(name).slot(1);
+                if (mutex.connection().declareSlot(first) == QueueAnswer.LOCKED) {
+                    throw Failures.foreign(subject(name), first);
+                }
+                if (found != limit) {
+                    throw new LimitConflictException(name, found, limit);
+                }
+                return false;
+            }
+            deleteAbove(limit, mutex, slots);
+            for (int slot = limit; slot >= 1; slot--) {
+                mutex.declareSlot(slot);
+            }
+            return true;
+        });
+    }
+
+    /** Deletes descending, also what is left of changes that were broken off: the specification's overshooting. */
+    private static void deleteAbove(int limit, AdminMutex mutex, BitSet slots) throws LinkLostException {
+        for (int slot = slots.length() - 1; slot > limit; slot--) {
+            if (slots.get(slot)) {
+                mutex.deleteSlot(slot);
+            }
+        }
+    }
+
+    @Override
+    public void resize(String name, int limit) {
+        change(name, (mutex, slots) -> {
+            int found = limit(slots);
+            if (found == 0) {
+                throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
+            }
+            deleteAbove(limit, mutex, slots);
+            for (int slot = found + 1; slot <= limit; slot++) {
+                mutex.declareSlot(slot);
+            }
+            return limit;
+        });
+        tellWaiters(name);
+    }
+
+    @Override
+    public boolean destroy(String name) {
+        boolean existed = change(name, (mutex, slots) -> {
+            deleteAbove(0, mutex, slots);
+            return limit(slots) > 0;
+        });
+        tellWaiters(name);
+        return existed;
+    }
+
+    private void tellWaiters(String name) {
+        mailbox.open();
+        mailbox.tellReleased(new QueueNames(name).encoded());
+    }
+
+    @Override
+    public Optional<SemaphoreDescription> describe(String name) {
+        return look(name, connection -> describe(new QueueNames(name), connection));
+    }
+
+    private Optional<SemaphoreDescription> describe(QueueNames names, LazyConnection connection)
+            throws LinkLostException {
+        int limit = sight.limit(names, 0, connection::get);
+        if (limit == 0) {
+            return Optional.empty();
+        }
+        BitSet held = toBits(sight.look(allHolds(names), connection::get));
+        List<Holder> holders = new ArrayList<>();
+        if (!held.isEmpty()) {
+            RollCall roll = mailbox.callRoll(names.encoded(), held.cardinality());
+            held.stream()
+                    .mapToObj(slot -> roll.holder(slot, slot > limit ? HolderState.RETIRED : HolderState.HELD))
+                    .forEach(holders::add);
+        }
+        int free = limit - held.get(1, limit + 1).cardinality();
+        return Optional.of(new SemaphoreDescription(names.semaphore(), limit, free, holders));
+    }
+
+    private static List<String> allHolds(QueueNames names) {
+        return names.holds(
+                IntStream.rangeClosed(1, QueueNames.MAX_SLOTS).boxed().toList());
+    }
+
+    @Override
+    public List<String> names() {
+        throw new UnsupportedOperationException("AMQP has no way to list queues: ask the broker's own tools");
+    }
+
+    @Override
+    public int retiredHolders(String name) {
+        QueueNames names = new QueueNames(name);
+        return look(name, connection -> {
+            int limit = sight.limit(names, 0, connection::get);
+            BitSet held = toBits(sight.look(allHolds(names), connection::get));
+            held.clear(0, limit + 1);
+            return held.cardinality();
+        });
+    }
+
+    /** Something to find out, for which a connection is there if probes are not answered. */
+    @FunctionalInterface
+    private interface Look<T> {
+        T at(LazyConnection connection) throws LinkLostException;
+    }
+
+    private <T> T look(String name, Look<T> look) {
+        try (InterruptShield shield = new InterruptShield();
+                LazyConnection connection = new LazyConnection(connections)) {
+            shield.absorb();
+            return look.at(connection);
+        } catch (LinkLostException e) {
+            throw Failures.unavailable(subject(name) + ": " + e.getMessage(), e);
+        }
+    }
+}

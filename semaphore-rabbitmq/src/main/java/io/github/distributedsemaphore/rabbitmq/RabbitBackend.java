@@ -1,0 +1,107 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/** One client's use of a broker. */
+final class RabbitBackend implements SemaphoreBackend {
+    /** An exchange goes on for one time-out, and then waits for one answer and one to put right what it began; times three, see the port. */
+    private static final int TIMEOUTS = 9;
+
+    private static final Duration WAKE_UP = Duration.ofSeconds(2);
+
+    private final RabbitSettings settings;
+    private final RabbitConnections connections;
+    private final ProbeConnection probes;
+    private final QueueSight sight;
+    private final Mailbox mailbox;
+    private final RabbitAdmin admin;
+
+    RabbitBackend(RabbitSettings settings) {
+        this.settings = settings;
+        this.connections = new RabbitConnections(settings);
+        this.probes = new ProbeConnection(connections);
+        this.sight = new QueueSight(probes);
+        this.mailbox = new Mailbox(probes, settings.self());
+        this.admin = new RabbitAdmin(connections, sight, mailbox);
+    }
+
+    RabbitConnections connections() {
+        return connections;
+    }
+
+    QueueSight sight() {
+        return sight;
+    }
+
+    Mailbox mailbox() {
+        return mailbox;
+    }
+
+    Duration heartbeat() {
+        return Duration.ofSeconds(settings.heartbeat());
+    }
+
+    /** How long a hold is sure after the broker confirmed it. */
+    static Duration validity(Duration heartbeat) {
+        return heartbeat.multipliedBy(19).dividedBy(10);
+    }
+
+    static Duration renewEvery(Duration heartbeat) {
+        return heartbeat.dividedBy(2);
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        Duration lossNotice = renewEvery(heartbeat()).plus(settings.timeout());
+        return Guarantees.of("rabbitmq")
+                .capabilities(
+                        Capability.CROSS_PROCESS, Capability.CRASH_RELEASE, Capability.LEASE, Capability.DURABLE_STATE)
+                .detection(Duration.ZERO, settings.detection())
+                .lossNotice(lossNotice)
+                .wakeUp(WAKE_UP)
+                .operation(settings.timeout().multipliedBy(TIMEOUTS))
+                .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
+                .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
+                .exposure(Fault.LINK_CUT, validity(heartbeat()))
+                .exposure(Fault.BACKEND_RESTART, validity(heartbeat()))
+                .exposure(Fault.FAIL_OVER, ChronoUnit.FOREVER.getDuration())
+                .exposure(Fault.STATE_REMOVED, lossNotice)
+                .sizes(QueueNames.MAX_NAME_BYTES, QueueNames.MAX_SLOTS)
+                .notes(
+                        "In a cluster whose metadata is kept in Mnesia a partition or a suspended node can let two"
+                                + " holders into one slot, with pause_minority too: use one node, or a cluster with"
+                                + " Khepri.",
+                        "A link that stalls exposes nothing; but one that is reset towards the broker only frees the"
+                                + " slot at once, and the holder learns of it when its validity ends.",
+                        "Permits have no fence: the exclusive queue that is a hold carries no number.",
+                        "A policy with 'expires' that matches ^sem: deletes slots and held holds: set none.",
+                        "A release wakes waiters by a message; after a crash they find out by asking again, twice a"
+                                + " second.")
+                .build();
+    }
+
+    @Override
+    public BackendSession open(String name, SessionListener listener) {
+        return new RabbitSession(this, name, listener);
+    }
+
+    @Override
+    public BackendAdmin admin() {
+        return admin;
+    }
+
+    @Override
+    public void close() {
+        mailbox.close();
+        probes.close();
+        connections.close();
+    }
+}

@@ -1,0 +1,39 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.Set;
+
+/**
+ * Semaphores in a RabbitMQ broker: {@code amqp://user:password@host:port/vhost}, or {@code amqps://} over TLS, which checks
+ * the certificate and the host name. Several {@code host:port} divided by commas name the nodes of a cluster. Without
+ * user it is {@code guest} with its well-known password, without path the virtual host {@code /}.
+ *
+ * <p>Follows the specification of the persistent semaphore: a durable queue for each slot, an exclusive queue for each
+ * hold. A client uses one connection for each semaphore that it holds permits of, which never publishes, and one more
+ * that probes which queues exist and carries hints.
+ *
+ * <p>Settings: {@code detection} (4s to 181s, by default 10s), within which the slot of a process that died without a word
+ * is free; a third of it is the AMQP heartbeat. {@code slotQueues} ({@code classic}, the default, or {@code quorum} for a
+ * cluster), the type of the queues that {@code create} and {@code resize} make. {@code caFile}, a file of PEM certificates
+ * to trust instead of the JVM's. {@code timeout} (500ms to 1m, by default 5s), how long a request may stay without answer.
+ *
+ * <p>Thread-safe.
+ */
+public final class RabbitBackendProvider implements BackendProvider {
+    /** Creates it, for {@link java.util.ServiceLoader}. */
+    public RabbitBackendProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("amqp", "amqps");
+    }
+
+    /** Reads the settings. Connects when there is something to do, not now. */
+    @Override
+    public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+        return new RabbitBackend(RabbitSettings.from(uri, self));
+    }
+}

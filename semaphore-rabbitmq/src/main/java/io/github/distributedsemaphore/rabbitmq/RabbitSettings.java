@@ -1,0 +1,96 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.Address;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a client uses a broker.
+ *
+ * @param addresses the nodes, tried in a random order
+ * @param user the user
+ * @param password the password: not for logs
+ * @param virtualHost the virtual host
+ * @param tls what to trust; null for a connection in clear
+ * @param detection within which time the slot of a dead holder is free
+ * @param timeout how long a request may stay without answer
+ * @param slotQueueType the type of the queues that are slots
+ * @param self who this client is
+ */
+record RabbitSettings(
+        List<Address> addresses,
+        String user,
+        String password,
+        String virtualHost,
+        @Nullable SSLContext tls,
+        Duration detection,
+        Duration timeout,
+        String slotQueueType,
+        HolderInfo self) {
+    /** A waiter may find a free slot so much later than the broker freed it. */
+    static final Duration NOTICE = Duration.ofSeconds(1);
+
+    static RabbitSettings from(BackendUri uri, HolderInfo self) {
+        boolean encrypted = uri.scheme().equals("amqps");
+        Duration detection = uri.duration(
+                "detection",
+                Duration.ofSeconds(10),
+                Duration.ofSeconds(3).plus(NOTICE),
+                Duration.ofSeconds(180).plus(NOTICE));
+        String caFile = uri.text("caFile", "");
+        if (!caFile.isEmpty() && !encrypted) {
+            throw new IllegalArgumentException("Setting 'caFile' is for amqps:, not for amqp:");
+        }
+        String type = uri.text("slotQueues", "classic");
+        if (!type.equals("classic") && !type.equals("quorum")) {
+            throw new IllegalArgumentException("Setting 'slotQueues' is '" + type + "', it must be classic or quorum");
+        }
+        String path = uri.path();
+        return new RabbitSettings(
+                addresses(uri, encrypted),
+                uri.user().isEmpty() ? "guest" : uri.user(),
+                uri.user().isEmpty() ? "guest" : uri.password(),
+                path.length() <= 1 ? "/" : path.substring(1),
+                encrypted ? Tls.trusting(caFile) : null,
+                detection,
+                uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(500), Duration.ofMinutes(1)),
+                type,
+                self);
+    }
+
+    private static List<Address> addresses(BackendUri uri, boolean encrypted) {
+        String hosts = uri.hosts().isEmpty() ? "localhost" : uri.hosts();
+        try {
+            return List.of(Address.parseAddresses(hosts)).stream()
+                    .map(address ->
+                            address.getPort() > 0 ? address : new Address(address.getHost(), encrypted ? 5671 : 5672))
+                    .toList();
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("'" + hosts + "' is no list of host:port divided by commas", e);
+        }
+    }
+
+    /** The interval to ask the broker for, in seconds: it frees a silent client's queues after at most three of them. */
+    int heartbeat() {
+        return (int) (detection.minus(NOTICE).toMillis() / 3_000);
+    }
+
+    int timeoutMillis() {
+        return (int) timeout.toMillis();
+    }
+
+    /** Whom the messages of exceptions are about. */
+    String broker() {
+        return "RabbitMQ at "
+                + String.join(",", addresses.stream().map(Address::toString).toList());
+    }
+
+    @Override
+    public String toString() {
+        return broker();
+    }
+}

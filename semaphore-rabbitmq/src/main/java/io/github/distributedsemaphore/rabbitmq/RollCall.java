@@ -1,0 +1,86 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who holds a semaphore's slots, as they say themselves: an exclusive queue carries nothing that could be read over AMQP. An
+ * answer has a line for host, one for process id, one for label, and one for each slot with the time it was taken.
+ */
+final class RollCall {
+    private static final Logger LOG = LoggerFactory.getLogger(RollCall.class);
+
+    /** Who does not answer within it, say for being stopped, is shown without a name. */
+    private static final long WAIT_MILLIS = 1_000;
+
+    private static final int HEADER = 3;
+
+    private final ConcurrentMap<Integer, Holder> answers = new ConcurrentHashMap<>();
+    private final CountDownLatch missing;
+
+    /** Starts to collect. */
+    RollCall(int expected) {
+        this.missing = new CountDownLatch(expected);
+    }
+
+    static byte[] write(HolderInfo self, Map<Integer, Long> slots) {
+        StringBuilder text = new StringBuilder();
+        text.append(self.host()).append('\n');
+        text.append(self.pid()).append('\n');
+        text.append(self.label()).append('\n');
+        slots.forEach(
+                (slot, since) -> text.append(slot).append(' ').append(since).append('\n'));
+        return text.toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    void answered(byte[] body) {
+        List<String> lines = new String(body, StandardCharsets.UTF_8).lines().toList();
+        try {
+            for (String line : lines.subList(HEADER, lines.size())) {
+                int space = line.indexOf(' ');
+                int slot = Integer.parseInt(line.substring(0, space));
+                Instant since = Instant.ofEpochMilli(Long.parseLong(line.substring(space + 1)));
+                Holder holder = new Holder(
+                        slot, 0, lines.get(0), Long.parseLong(lines.get(1)), lines.get(2), since, HolderState.HELD);
+                if (answers.put(slot, holder) == null) {
+                    missing.countDown();
+                }
+            }
+        } catch (NumberFormatException | IndexOutOfBoundsException e) {
+            LOG.debug("an answer that is not of this library", e);
+        }
+    }
+
+    void await() {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(WAIT_MILLIS);
+        try (InterruptShield shield = new InterruptShield()) {
+            boolean over = false;
+            while (!over) {
+                try {
+                    over = missing.await(end - System.nanoTime(), TimeUnit.NANOSECONDS) || System.nanoTime() >= end;
+                } catch (InterruptedException e) {
+                    shield.interrupted();
+                }
+            }
+        }
+    }
+
+    /** The holder of a slot that is held: without a name if nobody claimed it. */
+    Holder holder(int slot, HolderState state) {
+        Holder known = answers.get(slot);
+        return known == null
+                ? new Holder(slot, 0, "", 0, "", null, state)
+                : new Holder(slot, 0, known.host(), known.pid(), known.label(), known.since(), state);
+    }
+}

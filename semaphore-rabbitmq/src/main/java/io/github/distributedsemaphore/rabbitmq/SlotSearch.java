@@ -1,0 +1,238 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Finds and takes free slots for one exchange: first those that this session freed lately, then by probing holds in batches
+ * that grow. What is declared is verified before it counts: the slot still exists, and the hold is still ours.
+ *
+ * <p>What was declared and is not handed out by the end is given back, whatever happens. For one thread.
+ */
+final class SlotSearch {
+    /** How often the search starts over because the limit changed under it, or others were faster. */
+    private static final int MOST_ROUNDS = 5;
+
+    private static final int FIRST_BATCH = 16;
+    private static final int GROWTH = 4;
+
+    /** The longest pause after a lost race, drawn at random so that clients do not race on in step. */
+    private static final long SKEW_NANOS = 1_000_000;
+
+    private final QueueNames names;
+    private final HolderConnection holder;
+    private final QueueSight sight;
+    private final SlotMemory memory;
+    private final Set<Integer> held;
+    private final CallBudget budget;
+    private final InterruptShield shield;
+    private final Set<Integer> taken = new TreeSet<>();
+    private long confirmedFrom = System.nanoTime();
+    private boolean lostRace;
+
+    SlotSearch(
+            QueueNames names,
+            HolderConnection holder,
+            QueueSight sight,
+            SlotMemory memory,
+            Set<Integer> held,
+            CallBudget budget,
+            InterruptShield shield) {
+        this.names = names;
+        this.holder = holder;
+        this.sight = sight;
+        this.memory = memory;
+        this.held = held;
+        this.budget = budget;
+        this.shield = shield;
+    }
+
+    /** When the request was sent by which the broker confirmed the holds, by {@link System#nanoTime}. */
+    long confirmedFrom() {
+        return confirmedFrom;
+    }
+
+    /**
+     * Takes slots.
+     *
+     * @param wanted how many at most
+     * @param least fewer than that are of no use
+     * @return the slots taken; fewer than wanted if no more are free; none if the limit, known from then on, is 0
+     */
+    Set<Integer> take(int wanted, int least) throws LinkLostException {
+        boolean done = false;
+        try {
+            for (int round = 0; round < MOST_ROUNDS; round++) {
+                if (memory.limit() == 0) {
+                    memory.learn(determineLimit());
+                }
+                boolean complete = memory.limit() == 0 || takeOnce(Math.min(wanted, memory.limit()), least);
+                if (complete) {
+                    break;
+                }
+                memory.learn(0);
+            }
+            if (memory.limit() == 0) {
+                memory.learn(determineLimit());
+            }
+            done = true;
+            return taken;
+        } finally {
+            if (!done) {
+                giveBack(List.copyOf(taken));
+            }
+        }
+    }
+
+    private int determineLimit() throws LinkLostException {
+        int limit = sight.limit(names, memory.limit(), () -> holder);
+        QueueAnswer first = holder.look(names.slot(1));
+        if (first == QueueAnswer.LOCKED) {
+            throw Failures.foreign(budget.subject(), names.slot(1));
+        }
+        if (limit == 0 && first == QueueAnswer.DOWN) {
+            throw Failures.unavailable(
+                    budget.subject() + ": the cluster node that has its queues is down: start it again", null);
+        }
+        return limit;
+    }
+
+    /**
+     * One round.
+     *
+     * @return false if the limit is not what it was taken for; or if a race was lost and slots are missing: what was
+     *     held at different times does not show that all was held at one
+     */
+    private boolean takeOnce(int wanted, int least) throws LinkLostException {
+        for (int slot : memory.takeFreed(wanted - taken.size())) {
+            if (slot <= memory.limit() && isCandidate(slot)) {
+                declare(slot);
+            }
+        }
+        lostRace = false;
+        boolean current = taken.size() >= wanted || searchAll(wanted, least);
+        return confirm() && current && (!lostRace || taken.size() >= wanted);
+    }
+
+    private boolean isCandidate(int slot) {
+        return !held.contains(slot) && !taken.contains(slot);
+    }
+
+    private boolean searchAll(int wanted, int least) throws LinkLostException {
+        List<Integer> order = order();
+        int limit = memory.limit();
+        int from = 0;
+        int size = least > 1 ? order.size() : FIRST_BATCH;
+        while (true) {
+            int to = Math.min(order.size(), from + size);
+            List<Integer> window = order.subList(from, to);
+            List<String> queues = names.holds(window);
+            boolean last = to == order.size();
+            if (last) {
+                queues.add(names.slot(limit));
+                queues.add(names.slot(Math.min(limit + 1, QueueNames.MAX_SLOTS)));
+            }
+            budget.requireTime();
+            List<Existence> found = sight.look(queues, () -> holder);
+            declareFree(window, found, wanted, least);
+            if (taken.size() >= wanted) {
+                return true;
+            }
+            if (last) {
+                return isLimit(limit, found.subList(window.size(), found.size()));
+            }
+            from = to;
+            size *= GROWTH;
+        }
+    }
+
+    private static boolean isLimit(int limit, List<Existence> lastAndNext) {
+        return lastAndNext.get(0) == Existence.PRESENT
+                && (limit == QueueNames.MAX_SLOTS || lastAndNext.get(1) == Existence.ABSENT);
+    }
+
+    /** The slots to look at: from the first on where one batch shows most of them, else from anywhere. */
+    private List<Integer> order() {
+        List<Integer> order = new ArrayList<>();
+        for (int slot = 1; slot <= memory.limit(); slot++) {
+            if (isCandidate(slot)) {
+                order.add(slot);
+            }
+        }
+        if (order.size() > ProbeChannel.MOST_AT_ONCE) {
+            Collections.rotate(order, ThreadLocalRandom.current().nextInt(order.size()));
+        }
+        return order;
+    }
+
+    private void declareFree(List<Integer> window, List<Existence> found, int wanted, int least)
+            throws LinkLostException {
+        List<Integer> free = new ArrayList<>();
+        for (int i = 0; i < window.size(); i++) {
+            if (found.get(i) == Existence.ABSENT) {
+                free.add(window.get(i));
+            }
+        }
+        if (taken.size() + free.size() < least) {
+            return;
+        }
+        while (taken.size() < wanted && !free.isEmpty()) {
+            budget.requireTime();
+            // The lowest, as the specification has it; but others who saw the same went for the same.
+            declare(free.remove(lostRace ? ThreadLocalRandom.current().nextInt(free.size()) : 0));
+        }
+    }
+
+    private void declare(int slot) throws LinkLostException {
+        if (holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK) {
+            taken.add(slot);
+        } else {
+            lostRace = true;
+            shield.pause(ThreadLocalRandom.current().nextLong(SKEW_NANOS));
+        }
+    }
+
+    /**
+     * Verifies what was declared: a slot may have been removed between probe and declaration, and an operator or a policy
+     * may have deleted the hold. A hold above a gap in the slots, left by an administrator that was broken off, does not
+     * count either, therefore the first slot is looked at too.
+     *
+     * @return false if a slot is gone
+     */
+    private boolean confirm() throws LinkLostException {
+        if (taken.isEmpty()) {
+            return true;
+        }
+        List<Integer> declared = List.copyOf(taken);
+        List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
+        queues.add(names.slot(1));
+        List<Existence> found = sight.look(queues, () -> holder);
+        boolean exists = found.get(declared.size()) == Existence.PRESENT;
+        List<Integer> removed = new ArrayList<>();
+        for (int i = 0; i < declared.size(); i++) {
+            if (!exists || found.get(i) == Existence.ABSENT) {
+                removed.add(declared.get(i));
+            }
+        }
+        giveBack(removed);
+        confirmedFrom = System.nanoTime();
+        for (int slot : List.copyOf(taken)) {
+            if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
+                taken.remove(slot);
+            }
+        }
+        return removed.isEmpty();
+    }
+
+    /** Gives back what was taken in this search. */
+    void giveBack(List<Integer> slots) throws LinkLostException {
+        for (int slot : slots) {
+            holder.delete(names.hold(slot));
+            taken.remove(slot);
+        }
+    }
+}

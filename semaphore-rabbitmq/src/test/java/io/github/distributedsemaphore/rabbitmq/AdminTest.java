@@ -1,0 +1,158 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What the administration makes of the broker's queues. */
+class AdminTest {
+    private final String name = Rabbit.name();
+    private final QueueNames names = new QueueNames(name);
+    private final SemaphoreBackend backend = Rabbit.backend("");
+    private final BackendAdmin admin = backend.admin();
+    private Connection connection;
+    private Channel channel;
+
+    @BeforeEach
+    void connect() throws Exception {
+        connection = Rabbit.connection();
+        channel = connection.createChannel();
+    }
+
+    @AfterEach
+    void cleanUp() throws Exception {
+        admin.destroy(name);
+        backend.close();
+        connection.close();
+    }
+
+    private void plant(int slot) throws Exception {
+        channel.queueDeclare(
+                names.slot(slot), true, false, false, Map.of("x-max-length", 0, "x-queue-type", "classic"));
+    }
+
+    private List<Integer> slots(int to) {
+        return IntStream.rangeClosed(1, to)
+                .filter(slot -> {
+                    try {
+                        return Rabbit.exists(connection, names.slot(slot));
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .boxed()
+                .toList();
+    }
+
+    @Test
+    void eachSlotIsAQueueAndGrowingMakesEachOfThem() {
+        assertThat(admin.create(name, 2)).isTrue();
+        assertThat(admin.create(name, 2)).isFalse();
+        assertThatThrownBy(() -> admin.create(name, 3)).isInstanceOf(LimitConflictException.class);
+        admin.resize(name, 5);
+        assertThat(slots(6)).containsExactly(1, 2, 3, 4, 5);
+        admin.resize(name, 1);
+        assertThat(slots(6)).containsExactly(1);
+        assertThat(admin.destroy(name)).isTrue();
+        assertThat(slots(6)).isEmpty();
+        assertThat(admin.destroy(name)).isFalse();
+        assertThatThrownBy(() -> admin.resize(name, 1)).isInstanceOf(NoSuchSemaphoreException.class);
+    }
+
+    @Test
+    void whatABrokenOffCreateLeftIsNoSemaphoreAndIsClearedAway() throws Exception {
+        plant(3);
+        plant(9);
+        assertThat(admin.describe(name)).isEmpty();
+        assertThat(admin.create(name, 4)).isTrue();
+        assertThat(slots(10)).containsExactly(1, 2, 3, 4);
+    }
+
+    @Test
+    void strayQueuesAboveAGapAreRemovedByDestroyAndByResize() throws Exception {
+        admin.create(name, 2);
+        plant(7);
+        admin.resize(name, 3);
+        assertThat(slots(8)).containsExactly(1, 2, 3);
+        plant(6);
+        admin.destroy(name);
+        assertThat(slots(8)).isEmpty();
+    }
+
+    @Test
+    void concurrentCreatesMakeOneSemaphore() {
+        List<CompletableFuture<Boolean>> creates = Stream.generate(
+                        () -> CompletableFuture.supplyAsync(() -> admin.create(name, 3)))
+                .limit(5)
+                .toList();
+        assertThat(creates.stream().filter(CompletableFuture::join)).hasSize(1);
+        assertThat(slots(4)).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void anotherAdministratorAtWorkIsWaitedForAndThenReported() throws Exception {
+        channel.queueDeclare(names.mutex(), false, true, false, Map.of());
+        assertThatThrownBy(() -> admin.create(name, 1))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("another administrator");
+        channel.queueDelete(names.mutex());
+        assertThat(admin.create(name, 1)).isTrue();
+    }
+
+    @Test
+    void aForeignQueueInTheFirstSlotsPlaceIsRefusedAndLeftAlone() throws Exception {
+        channel.queueDeclare(names.slot(1), true, false, false, Map.of());
+        assertThatThrownBy(() -> admin.create(name, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(Rabbit.exists(connection, names.slot(1))).isTrue();
+    }
+
+    @Test
+    void holdersAreShownByWhatTheyAnswer() throws Exception {
+        admin.create(name, 3);
+        BackendSession session = backend.open(name, new Rabbit.News());
+        Hold hold = Rabbit.takeOne(session);
+        channel.queueDeclare(names.hold(3), false, true, false, Map.of());
+        admin.resize(name, 2);
+        SemaphoreDescription shown = admin.describe(name).orElseThrow();
+        assertThat(shown.free()).isEqualTo(1);
+        assertThat(shown.holders()).hasSize(2);
+        assertThat(shown.holders().get(0).slot()).isEqualTo(hold.slot());
+        assertThat(shown.holders().get(0).label()).isEqualTo("a test");
+        assertThat(shown.holders().get(0).pid())
+                .isEqualTo(ProcessHandle.current().pid());
+        assertThat(shown.holders().get(1).state()).isEqualTo(HolderState.RETIRED);
+        assertThat(shown.holders().get(1).host()).isEmpty();
+        session.close();
+        channel.queueDelete(names.hold(3));
+    }
+
+    @Test
+    void aFewHundredSlotsAreMadeAndSearchedInTime() {
+        admin.create(name, 300);
+        BackendSession session = backend.open(name, new Rabbit.News());
+        assertThat(Rabbit.granted(Rabbit.take(session, 300).answers().get(0))).hasSize(300);
+        assertThat(admin.describe(name).orElseThrow().free()).isZero();
+        session.close();
+        assertThat(admin.describe(name).orElseThrow().free()).isEqualTo(300);
+    }
+}

@@ -1,0 +1,41 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** No two queues are called the same. */
+class QueueNamesTest {
+    @Test
+    void namesThatLookLikeQueuesOfOthersCollideWithNone() {
+        List<String> semaphores = List.of(
+                "x", "x:a", "x:a:1", "x:b:1", "x:m", "x:a:1:a", ":", "::m", "client", "events", "x:a:", "a\nb", "ab",
+                "a\r\nb", "a%0Ab", "%", "%%");
+        Set<String> all = new HashSet<>();
+        for (String semaphore : semaphores) {
+            QueueNames names = new QueueNames(semaphore);
+            assertThat(all.add(names.mutex())).isTrue();
+            for (int slot : List.of(1, 11, 1_000)) {
+                assertThat(all.add(names.slot(slot))).isTrue();
+                assertThat(all.add(names.hold(slot))).isTrue();
+            }
+        }
+        assertThat(all).doesNotContain(Mailbox.EXCHANGE);
+    }
+
+    @Test
+    void aNameThatIsTooLongEscapedIsReplacedAndStillFits() {
+        String longest = "%".repeat(QueueNames.MAX_NAME_BYTES);
+        assertThat(new QueueNames(longest).slot(QueueNames.MAX_SLOTS)).hasSizeLessThan(255);
+        assertThat(new QueueNames(longest).mutex()).isNotEqualTo(new QueueNames(longest.substring(1) + "x").mutex());
+    }
+
+    @Test
+    void theLongestNameFits() {
+        String longest = "x".repeat(QueueNames.MAX_NAME_BYTES);
+        assertThat(new QueueNames(longest).slot(QueueNames.MAX_SLOTS)).hasSize(255);
+    }
+}

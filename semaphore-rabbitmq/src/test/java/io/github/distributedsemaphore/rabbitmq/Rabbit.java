@@ -1,0 +1,93 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Shorthand for tests. */
+final class Rabbit {
+    private static final AtomicInteger NAMES = new AtomicInteger();
+
+    private Rabbit() {}
+
+    static SemaphoreBackend backend(String settings) {
+        return backend(RabbitServer.uri(), settings);
+    }
+
+    static SemaphoreBackend backend(String uri, String settings) {
+        return new RabbitBackendProvider().open(BackendUri.parse(uri + settings), HolderInfo.ofThisProcess("a test"));
+    }
+
+    static String name() {
+        return "n" + NAMES.incrementAndGet() + "-" + ProcessHandle.current().pid();
+    }
+
+    static Connection connection() throws Exception {
+        ConnectionFactory factory = new ConnectionFactory();
+        factory.setUri(RabbitServer.uri());
+        factory.setAutomaticRecoveryEnabled(false);
+        return factory.newConnection();
+    }
+
+    static boolean exists(Connection connection, String queue) throws Exception {
+        Channel channel = connection.createChannel();
+        try {
+            channel.queueDeclarePassive(queue);
+            channel.close();
+            return true;
+        } catch (IOException e) {
+            return !e.getCause().getMessage().contains("404");
+        }
+    }
+
+    static ExchangeResult take(BackendSession session, int... wants) {
+        return session.exchange(
+                new ExchangeRequest(List.of(), Arrays.stream(wants).boxed().toList(), 1, false));
+    }
+
+    static Hold takeOne(BackendSession session) {
+        return granted(take(session, 1).answers().get(0)).get(0);
+    }
+
+    static List<Hold> granted(Answer answer) {
+        if (answer instanceof Answer.Granted granted) {
+            return granted.holds();
+        }
+        throw new AssertionError("not granted: " + answer);
+    }
+
+    static ExchangeResult giveBack(BackendSession session, Hold... holds) {
+        return session.exchange(new ExchangeRequest(List.of(holds), List.of(), 1, false));
+    }
+
+    /** What a session told of its own accord. */
+    static final class News implements SessionListener {
+        final List<Hold> lost = new CopyOnWriteArrayList<>();
+        final List<String> ended = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void lost(Collection<Hold> holds, String reason) {
+            lost.addAll(holds);
+        }
+
+        @Override
+        public void ended(String reason) {
+            ended.add(reason);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.giveBack;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.granted;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.take;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a session does to the broker's queues. */
+class SessionTest {
+    private final String name = Rabbit.name();
+    private final QueueNames names = new QueueNames(name);
+    private final SemaphoreBackend backend = Rabbit.backend("?detection=4s");
+    private final SemaphoreBackend other = Rabbit.backend("?detection=4s");
+    private final Rabbit.News news = new Rabbit.News();
+    private final BackendSession session = backend.open(name, news);
+    private final BackendSession otherSession = other.open(name, new Rabbit.News());
+    private Connection connection;
+
+    @BeforeEach
+    void connect() throws Exception {
+        connection = Rabbit.connection();
+    }
+
+    @AfterEach
+    void cleanUp() throws Exception {
+        session.close();
+        otherSession.close();
+        backend.admin().destroy(name);
+        backend.close();
+        other.close();
+        connection.close();
+    }
+
+    @Test
+    void aHoldIsAnExclusiveQueueThatIsGoneWhenItIsGivenBack() throws Exception {
+        backend.admin().create(name, 2);
+        Hold hold = takeOne(session);
+        assertThat(Rabbit.exists(connection, names.hold(hold.slot()))).isTrue();
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(Rabbit.exists(connection, names.hold(hold.slot()))).isFalse();
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+    }
+
+    @Test
+    void oneSessionNeverHasASlotTwiceAlthoughItsConnectionCouldDeclareItAgain() {
+        backend.admin().create(name, 3);
+        assertThat(granted(take(session, 3).answers().get(0)))
+                .extracting(Hold::slot)
+                .containsExactlyInAnyOrder(1, 2, 3);
+        assertThat(take(session, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(take(otherSession, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
+    void wantsAreServedInOrderWholeOrNotAtAll() {
+        backend.admin().create(name, 4);
+        List<Answer> answers = take(session, 3, 2, 1, 5).answers();
+        assertThat(granted(answers.get(0))).hasSize(3);
+        assertThat(answers.get(1)).isEqualTo(Answer.FULL);
+        assertThat(granted(answers.get(2))).hasSize(1);
+        assertThat(answers.get(3)).isEqualTo(new Answer.ExceedsLimit(4));
+        assertThat(backend.admin().describe(name).orElseThrow().free()).isZero();
+    }
+
+    @Test
+    void partOfAMultiplePermitIsGivenBackWithinTheExchange() {
+        backend.admin().create(name, 3);
+        Hold held = takeOne(otherSession);
+        assertThat(take(session, 3).answers()).containsExactly(Answer.FULL);
+        assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
+        giveBack(otherSession, held);
+        assertThat(granted(take(session, 3).answers().get(0))).hasSize(3);
+    }
+
+    @Test
+    void aMissingSemaphoreIsMissingAndNothingIsMade() throws Exception {
+        assertThat(take(session, 1).answers()).containsExactly(Answer.MISSING);
+        assertThat(Rabbit.exists(connection, names.hold(1))).isFalse();
+        assertThat(Rabbit.exists(connection, names.slot(1))).isFalse();
+    }
+
+    @Test
+    void aSessionThatIsClosedOrAbortedLeavesNothing() {
+        backend.admin().create(name, 1);
+        takeOne(session);
+        session.close();
+        takeOne(otherSession);
+        otherSession.abort();
+        SemaphoreBackend third = Rabbit.backend("");
+        BackendSession last = third.open(name, new Rabbit.News());
+        await().until(() -> take(last, 1).answers().get(0) instanceof Answer.Granted);
+        last.close();
+        third.close();
+        assertThat(news.ended).isEmpty();
+    }
+
+    @Test
+    void aHoldThatAnOperatorDeletesIsLostAndItsSuccessorIsLeftAlone() throws Exception {
+        backend.admin().create(name, 1);
+        Hold hold = takeOne(session);
+        Hold other = stealFrom(hold);
+        assertThat(session.check(hold)).isEqualTo(HoldState.LOST);
+        assertThat(news.lost).containsExactly(hold);
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+        assertThat(otherSession.check(other)).isEqualTo(HoldState.HELD);
+        assertThat(session.renew(List.of(hold)).lost()).containsExactly(hold);
+    }
+
+    private Hold stealFrom(Hold hold) {
+        RabbitServer.delete(names.hold(hold.slot()));
+        return takeOne(otherSession);
+    }
+
+    @Test
+    void giveBackOfAHoldThatSomebodyElseHasNowTouchesNothing() {
+        backend.admin().create(name, 1);
+        Hold hold = takeOne(session);
+        Hold other = stealFrom(hold);
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+        assertThat(otherSession.check(other)).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void aHoldInARemovedSlotIsRetiredAndTheSlotIsNotGrantedAgain() {
+        backend.admin().create(name, 2);
+        List<Hold> holds = granted(take(session, 2).answers().get(0));
+        backend.admin().resize(name, 1);
+        Hold second =
+                holds.stream().filter(hold -> hold.slot() == 2).findFirst().orElseThrow();
+        assertThat(session.check(second)).isEqualTo(HoldState.RETIRED);
+        Renewal renewal = session.renew(holds);
+        assertThat(renewal.retired()).containsExactly(second);
+        assertThat(renewal.lost()).isEmpty();
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(1);
+        giveBack(session, second);
+        assertThat(backend.admin().retiredHolders(name)).isZero();
+        assertThat(take(session, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
+    void aSlotAboveAGapIsNotGranted() throws Exception {
+        backend.admin().create(name, 3);
+        takeOne(otherSession);
+        Hold hold = takeOne(session);
+        giveBack(session, hold);
+        connection.createChannel().queueDelete(names.slot(1));
+        assertThat(take(session, 1).answers()).containsExactly(Answer.MISSING);
+        connection.createChannel().queueDelete(names.slot(2));
+        connection.createChannel().queueDelete(names.slot(3));
+    }
+
+    @Test
+    void aReleaseWakesAWatch() throws Exception {
+        backend.admin().create(name, 1);
+        Hold hold = takeOne(session);
+        CountDownLatch hinted = new CountDownLatch(1);
+        BackendSession.Watch watch = otherSession.watch(hinted::countDown);
+        giveBack(session, hold);
+        assertThat(hinted.await(10, TimeUnit.SECONDS)).isTrue();
+        watch.close();
+    }
+
+    @Test
+    void aClientThatIsClosedLeavesNoThread() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        SemaphoreBackend third = Rabbit.backend("");
+        third.admin().create(name, 1);
+        BackendSession last = third.open(name, new Rabbit.News());
+        takeOne(last);
+        last.close();
+        third.close();
+        await().untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName)
+                .noneMatch(left -> left.startsWith("semaphore-rabbitmq-") || left.startsWith("AMQP")));
+    }
+
+    @Test
+    void interruptsNeitherBreakOffNorVanish() {
+        backend.admin().create(name, 1);
+        Thread.currentThread().interrupt();
+        Hold hold = takeOne(session);
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        giveBack(session, hold);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+}

@@ -1,0 +1,227 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection of one session, with the watch that stands on it. Opens another when it is broken, and then makes sure that
+ * epochs rise. For one thread at a time.
+ */
+final class ArmedWire {
+    /** Up to so many slots it costs nothing to ask which are used. */
+    private static final int FEW_SLOTS = 64;
+
+    private final RedisLayout layout;
+    private final RedisConnections connections;
+    private final RedisLiveness liveness;
+    private @Nullable RedisWire wire;
+    private @Nullable ArmedState state;
+    private ArmedState lastKnown;
+
+    /** The run id of the server at the other end; empty if it does not say. */
+    private String server = "";
+
+    private boolean baseChecked;
+
+    /** Counts the watches that did not follow the one before without a gap. */
+    private long chain;
+
+    /** What a transaction did, and what was read under the watch that follows it. */
+    final class Answer {
+        private final Replies replies;
+        private final ArmedState.Request request;
+        private final long sentNanos;
+
+        private Answer(Replies replies, ArmedState.Request request, long sentNanos) {
+            this.replies = replies;
+            this.request = request;
+            this.sentNanos = sentNanos;
+        }
+
+        Replies replies() {
+            return replies;
+        }
+
+        /** The state; to be asked for after the transaction was looked at, because reading it may fail. */
+        ArmedState state() {
+            return keep(request.parse(replies, sentNanos));
+        }
+    }
+
+    ArmedWire(RedisLayout layout, RedisConnections connections, RedisLiveness liveness) {
+        this.layout = layout;
+        this.connections = connections;
+        this.liveness = liveness;
+        this.lastKnown = new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, System.nanoTime());
+    }
+
+    boolean wasUsed() {
+        return wire != null;
+    }
+
+    /**
+     * A number that changes whenever somebody may have touched the control key unnoticed, or has touched it: what this session
+     * knew to be its own may have been taken from it.
+     */
+    long chain() {
+        return chain;
+    }
+
+    /** The state that was read last, also if it is not watched any more. */
+    ArmedState lastKnown() {
+        return lastKnown;
+    }
+
+    /** The state under a watch: of the last transaction, if nothing happened since on this connection. */
+    ArmedState armed(Deadline deadline) {
+        RedisWire open = wire;
+        ArmedState known = state;
+        return open != null && open.isOpen() && known != null ? known : rearm(false, deadline);
+    }
+
+    /** Begins a new watch and reads the state. */
+    ArmedState rearm(boolean slots, Deadline deadline) {
+        RedisWire open = open(deadline);
+        chain++;
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.UNWATCH);
+        ArmedState read =
+                read(open, new ArmedState.Request(batch, layout, liveness.client(), slots || hasFew()), deadline);
+        Control control = read.control();
+        if (control == null || baseChecked) {
+            return read;
+        }
+        if (!server.isEmpty() && server.equals(control.server())) {
+            baseChecked = true;
+            return read;
+        }
+        return raise(control, read, deadline);
+    }
+
+    /**
+     * This server is not the one that the base of the epochs was chosen at, or does not say: its data may be older than what
+     * was granted. A base by the time is above all epochs that were ever granted, as there are fewer than 256 in a
+     * microsecond.
+     */
+    private ArmedState raise(Control control, ArmedState read, Deadline deadline) {
+        long base = Math.max(control.base(), read.serverMicros() << 8);
+        CommandBatch batch = new CommandBatch().multi();
+        batch.add(
+                RedisVerb.HSET,
+                layout.control(),
+                RedisLayout.BASE_FIELD,
+                Long.toString(base),
+                RedisLayout.SERVER_FIELD,
+                server);
+        batch.exec();
+        Answer answer = commit(batch, true, deadline);
+        if (answer.replies().committed()) {
+            baseChecked = true;
+            return answer.state();
+        }
+        return rearm(true, deadline);
+    }
+
+    /** Sends a transaction under the watch, and begins the next watch in the same write. */
+    Answer commit(CommandBatch batch, boolean slots, Deadline deadline) {
+        RedisWire open = open(deadline);
+        state = null;
+        ArmedState.Request request = new ArmedState.Request(batch, layout, liveness.client(), slots || hasFew());
+        long sent = System.nanoTime();
+        Replies replies = open.ask(batch, deadline);
+        if (!replies.executed()) {
+            chain++;
+        }
+        return new Answer(replies, request, sent);
+    }
+
+    private ArmedState read(RedisWire open, ArmedState.Request request, Deadline deadline) {
+        state = null;
+        long sent = System.nanoTime();
+        return keep(request.parse(open.ask(request.batch(), deadline), sent));
+    }
+
+    private ArmedState keep(ArmedState read) {
+        connections.clock().read(read.sentNanos(), read.serverMicros());
+        state = read;
+        lastKnown = read;
+        return read;
+    }
+
+    /** With few slots, or when few may be free, which ones are used is worth asking. */
+    private boolean hasFew() {
+        return lastKnown.limit() <= FEW_SLOTS || lastKnown.used() * 2 > lastKnown.limit();
+    }
+
+    /** Touches the control key: no transaction that was sent before can be done any more. */
+    ArmedState touch(Deadline deadline) {
+        disarm();
+        while (true) {
+            ArmedState read = rearm(true, deadline);
+            if (read.control() == null) {
+                return read;
+            }
+            CommandBatch batch = new CommandBatch().multi();
+            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+            batch.exec();
+            Answer answer = commit(batch, true, deadline);
+            if (answer.replies().committed()) {
+                return answer.state();
+            }
+        }
+    }
+
+    /** Throws if there is no semaphore, but something else under its key. */
+    void refuseForeign(Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        int exists = batch.add(RedisVerb.EXISTS, layout.control());
+        if (ask(batch, deadline).get(exists).number() > 0) {
+            throw Control.foreign(layout);
+        }
+    }
+
+    /** Asks without touching the watch. */
+    Replies ask(CommandBatch batch, Deadline deadline) {
+        return open(deadline).ask(batch, deadline);
+    }
+
+    void tell(CommandBatch batch) {
+        RedisWire open = wire;
+        if (open != null) {
+            open.tell(batch);
+        }
+    }
+
+    /** Lends the connection to somebody who watches something else. */
+    RedisWire forOther(Deadline deadline) {
+        state = null;
+        return open(deadline);
+    }
+
+    /** What is known may not be true any more. */
+    void disarm() {
+        state = null;
+    }
+
+    void close() {
+        disarm();
+        RedisWire open = wire;
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    private RedisWire open(Deadline deadline) {
+        RedisWire open = wire;
+        if (open != null && open.isOpen()) {
+            return open;
+        }
+        state = null;
+        open = connections.open(deadline);
+        wire = open;
+        baseChecked = false;
+        server = ServerInfo.read(open, "server", deadline).get("run_id");
+        return open;
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One exchange: what it has done, what is left of it, and what nobody knows of it yet. For one thread. */
+final class Attempt {
+    private final ExchangeRequest request;
+    private final @Nullable Answer[] answers;
+    private final Deque<Hold> toGiveBack;
+    private final Set<Hold> lost = new HashSet<>();
+    private final Set<String> woken = new HashSet<>();
+
+    /** Slots that were taken and are for nobody yet. */
+    private final Deque<Hold> spare = new ArrayDeque<>();
+
+    private final long startNanos = System.nanoTime();
+    private boolean claiming = true;
+    private boolean missed;
+    private boolean progressed;
+    private boolean leftToOthers;
+    private @Nullable Step inFlight;
+
+    /**
+     * Begins an exchange.
+     *
+     * @param held what the session holds: what is not among it is lost, or was given back before
+     */
+    Attempt(ExchangeRequest request, Set<Hold> held) {
+        this.request = request;
+        this.answers = new Answer[request.wants().size()];
+        this.toGiveBack = new ArrayDeque<>();
+        for (Hold hold : request.giveBack()) {
+            (held.contains(hold) ? toGiveBack : lost).add(hold);
+        }
+    }
+
+    ExchangeRequest request() {
+        return request;
+    }
+
+    /** Holds to give back, those that were taken in vain among them. */
+    Deque<Hold> toGiveBack() {
+        return toGiveBack;
+    }
+
+    Set<Hold> lost() {
+        return lost;
+    }
+
+    Deque<Hold> spare() {
+        return spare;
+    }
+
+    /** The clients that were told of a free slot. */
+    Set<String> woken() {
+        return woken;
+    }
+
+    /** Whether a state was read since this exchange began. */
+    boolean isFresh(ArmedState state) {
+        return state.sentNanos() - startNanos >= 0;
+    }
+
+    /** Takes no more slots: what is not served by now is refused. */
+    void stopClaiming() {
+        claiming = false;
+    }
+
+    boolean isClaiming() {
+        return claiming;
+    }
+
+    /** Whether a slot that looked free was taken. */
+    boolean hasMissed() {
+        return missed;
+    }
+
+    void miss() {
+        missed = true;
+    }
+
+    /** Whether something was done already, so that this cannot fail as if nothing had been. */
+    boolean hasProgressed() {
+        return progressed;
+    }
+
+    void progress() {
+        progressed = true;
+    }
+
+    boolean isLeftToOthers() {
+        return leftToOthers;
+    }
+
+    void leaveToOthers(boolean left) {
+        leftToOthers = left;
+    }
+
+    /** The transaction that was sent and not answered. */
+    @Nullable
+    Step inFlight() {
+        return inFlight;
+    }
+
+    void inFlight(@Nullable Step step) {
+        inFlight = step;
+    }
+
+    /** How many permits the callers want that have no answer yet, in their order. */
+    List<Integer> open() {
+        List<Integer> open = new ArrayList<>();
+        for (int i = 0; i < answers.length; i++) {
+            if (answers[i] == null) {
+                open.add(request.wants().get(i));
+            }
+        }
+        return open;
+    }
+
+    boolean isServed() {
+        return !claiming || Arrays.stream(answers).allMatch(answer -> answer != null);
+    }
+
+    /** Gives the spare slots to those who want so many, in their order; returns whether anybody got any. */
+    boolean serve() {
+        boolean served = false;
+        for (int i = 0; i < answers.length; i++) {
+            int wanted = request.wants().get(i);
+            if (answers[i] == null && wanted <= spare.size()) {
+                List<Hold> holds = new ArrayList<>(wanted);
+                while (holds.size() < wanted) {
+                    holds.add(spare.removeFirst());
+                }
+                answers[i] = new Answer.Granted(holds);
+                served = true;
+            }
+        }
+        return served;
+    }
+
+    /** Answers those whom a limit refuses for good. */
+    void refuseBeyond(int limit) {
+        for (int i = 0; i < answers.length; i++) {
+            if (answers[i] == null && limit == 0) {
+                answers[i] = Answer.MISSING;
+            } else if (answers[i] == null && request.wants().get(i) > limit) {
+                answers[i] = new Answer.ExceedsLimit(limit);
+            }
+        }
+    }
+
+    /** Everything taken, whoever it is for. */
+    List<Hold> taken() {
+        List<Hold> taken = new ArrayList<>(spare);
+        for (Answer answer : answers) {
+            if (answer instanceof Answer.Granted granted) {
+                taken.addAll(granted.holds());
+            }
+        }
+        return taken;
+    }
+
+    /** Whatever this exchange took is gone. */
+    void forgetTaken() {
+        spare.clear();
+        for (int i = 0; i < answers.length; i++) {
+            if (answers[i] instanceof Answer.Granted) {
+                answers[i] = null;
+            }
+        }
+    }
+
+    boolean hasRefused() {
+        return Arrays.stream(answers).anyMatch(answer -> !(answer instanceof Answer.Granted));
+    }
+
+    /** The answers; whoever has none is refused for now. */
+    List<Answer> answers() {
+        List<Answer> all = new ArrayList<>(answers.length);
+        for (Answer answer : answers) {
+            all.add(answer == null ? Answer.FULL : answer);
+        }
+        return all;
+    }
+}

@@ -1,0 +1,60 @@
+package io.github.distributedsemaphore.redis;
+
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Commands that go to the server in one write, at most one transaction among them. Each is known by the index that {@link
+ * #add} returned. For one thread.
+ */
+final class CommandBatch {
+    private final List<AsyncCommand<String, String, Reply>> commands = new ArrayList<>();
+    private final List<ReplyOutput> outputs = new ArrayList<>();
+    private int multi = -1;
+    private int exec = -1;
+
+    int add(RedisVerb verb, String... arguments) {
+        CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8);
+        for (int i = 0; i < arguments.length; i++) {
+            if (i == 0) {
+                args.addKey(arguments[i]);
+            } else {
+                args.addValue(arguments[i]);
+            }
+        }
+        ReplyOutput output = new ReplyOutput();
+        outputs.add(output);
+        commands.add(new AsyncCommand<>(new Command<>(verb, output, args)));
+        return commands.size() - 1;
+    }
+
+    CommandBatch multi() {
+        multi = add(RedisVerb.MULTI);
+        return this;
+    }
+
+    void exec() {
+        exec = add(RedisVerb.EXEC);
+    }
+
+    boolean isTransaction() {
+        return exec >= 0;
+    }
+
+    List<AsyncCommand<String, String, Reply>> commands() {
+        return commands;
+    }
+
+    boolean isEmpty() {
+        return commands.isEmpty();
+    }
+
+    /** The replies, once all have arrived. */
+    Replies replies() {
+        return new Replies(outputs.stream().map(ReplyOutput::reply).toList(), multi, exec);
+    }
+}

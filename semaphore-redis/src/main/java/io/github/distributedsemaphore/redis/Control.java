@@ -1,0 +1,67 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What stands in {@link RedisLayout#control}.
+ *
+ * @param limit how many slots there are
+ * @param base what new epochs are counted from
+ * @param server the run id of the server that the base was chosen at
+ */
+record Control(int limit, long base, String server) {
+    /** A higher limit would make the hash of holds too big to be read in a call. */
+    static final int MAX_LIMIT = 100_000;
+
+    /** Adds the command that {@link #parse} reads the reply of. */
+    static int read(CommandBatch batch, RedisLayout layout) {
+        return batch.add(
+                RedisVerb.HMGET,
+                layout.control(),
+                RedisLayout.FORMAT_FIELD,
+                RedisLayout.LIMIT_FIELD,
+                RedisLayout.BASE_FIELD,
+                RedisLayout.SERVER_FIELD);
+    }
+
+    /** Returns null if there is no semaphore. */
+    static @Nullable Control parse(RedisLayout layout, Reply reply) {
+        List<Reply> fields = reply.list();
+        if (fields.stream().allMatch(Reply::isNil)) {
+            return null;
+        }
+        String format = fields.get(0).textOrNull();
+        String limit = fields.get(1).textOrNull();
+        String base = fields.get(2).textOrNull();
+        String server = fields.get(3).textOrNull();
+        if (!RedisLayout.FORMAT.equals(format)) {
+            throw damaged(layout, "format '" + format + "', this version knows '" + RedisLayout.FORMAT + "' only");
+        }
+        long slots = Numbers.parse(limit);
+        if (slots < 1 || slots > MAX_LIMIT) {
+            throw damaged(layout, "limit '" + limit + "', it must be from 1 to " + MAX_LIMIT);
+        }
+        long epochs = Numbers.parse(base);
+        if (epochs < 0 || server == null) {
+            throw damaged(layout, "base '" + base + "' and server '" + server + "', which are no epoch and no run id");
+        }
+        return new Control((int) slots, epochs, server);
+    }
+
+    /** Something else is kept under the key. */
+    static IncompatibleStateException foreign(RedisLayout layout) {
+        return new IncompatibleStateException(
+                layout.what() + ": the Redis key " + layout.control()
+                        + " is there and is no semaphore; nothing was changed. Rename or delete that key",
+                null);
+    }
+
+    private static IncompatibleStateException damaged(RedisLayout layout, String found) {
+        return new IncompatibleStateException(
+                layout.what() + ": the Redis hash " + layout.control() + " has " + found
+                        + "; nothing was changed. Destroy the semaphore and create it again, or correct the field",
+                null);
+    }
+}

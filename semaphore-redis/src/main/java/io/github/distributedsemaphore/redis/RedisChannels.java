@@ -1,0 +1,181 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection on which one client is told of free slots, for all its semaphores. When it breaks it is made anew as long
+ * as anybody listens; messages of that time are lost, so everybody is told then that something may have happened.
+ *
+ * <p>Thread-safe.
+ */
+final class RedisChannels implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisChannels.class);
+
+    private static final long RECONNECT_MILLIS = 200;
+
+    private final RedisConnections connections;
+    private final Map<String, List<IntConsumer>> listeners = new ConcurrentHashMap<>();
+    private final ReentrantLock lock = new ReentrantLock();
+    private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connecting;
+    private volatile boolean closed;
+
+    RedisChannels(RedisConnections connections) {
+        this.connections = connections;
+    }
+
+    /**
+     * Listens to channels, and returns when the server knows.
+     *
+     * @param listener gets the number in each message, 0 if there is none; returns at once
+     */
+    void listen(List<String> channels, IntConsumer listener, Deadline deadline) {
+        for (String channel : channels) {
+            listeners
+                    .computeIfAbsent(channel, key -> new CopyOnWriteArrayList<>())
+                    .add(listener);
+        }
+        try {
+            StatefulRedisPubSubConnection<String, String> connection = Awaiting.future(connection(), deadline);
+            Awaiting.future(
+                    connection
+                            .async()
+                            .subscribe(channels.toArray(String[]::new))
+                            .toCompletableFuture(),
+                    deadline);
+        } catch (ExecutionException e) {
+            forget(channels, listener);
+            throw RedisFailures.connecting(connections.endpoint(), e);
+        } catch (TimeoutException e) {
+            forget(channels, listener);
+            throw new BackendUnavailableException(
+                    "Redis at " + connections.endpoint() + " did not let us listen in time", e);
+        }
+    }
+
+    /** Ends it, without waiting. */
+    void forget(List<String> channels, IntConsumer listener) {
+        for (String channel : channels) {
+            List<IntConsumer> left = listeners.computeIfPresent(channel, (key, all) -> {
+                all.remove(listener);
+                return all.isEmpty() ? null : all;
+            });
+            if (left == null) {
+                unsubscribe(channel);
+            }
+        }
+    }
+
+    private void unsubscribe(String channel) {
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> known;
+        lock.lock();
+        try {
+            known = connecting;
+        } finally {
+            lock.unlock();
+        }
+        if (known != null) {
+            Future<?> unused = known.thenCompose(connection -> connection.isOpen() && !listeners.containsKey(channel)
+                    ? connection.async().unsubscribe(channel)
+                    : CompletableFuture.completedFuture(null));
+        }
+    }
+
+    private CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection() {
+        lock.lock();
+        try {
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
+            if (known == null || known.isCompletedExceptionally()) {
+                known = connections.openPubSub().thenApply(this::prepare);
+                connecting = known;
+            }
+            return known;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private StatefulRedisPubSubConnection<String, String> prepare(
+            StatefulRedisPubSubConnection<String, String> connection) {
+        connection.addListener(new RedisPubSubAdapter<String, String>() {
+            @Override
+            public void message(String channel, String message) {
+                tell(channel, message);
+            }
+        });
+        connection.addListener(new RedisConnectionStateListener() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
+                disconnected();
+            }
+        });
+        return connection;
+    }
+
+    private void tell(String channel, String message) {
+        int slot = (int) Math.max(0, Math.min(Integer.MAX_VALUE, Numbers.parse(message)));
+        listeners.getOrDefault(channel, List.of()).forEach(listener -> listener.accept(slot));
+    }
+
+    private void disconnected() {
+        lock.lock();
+        try {
+            connecting = null;
+        } finally {
+            lock.unlock();
+        }
+        tellAll();
+        reconnectLater();
+    }
+
+    /** Messages may have been lost. */
+    private void tellAll() {
+        listeners.values().forEach(all -> all.forEach(listener -> listener.accept(0)));
+    }
+
+    private void reconnectLater() {
+        if (!closed && !listeners.isEmpty()) {
+            connections.later(this::reconnect, RECONNECT_MILLIS);
+        }
+    }
+
+    private void reconnect() {
+        if (closed || listeners.isEmpty()) {
+            return;
+        }
+        Future<?> unused = connection()
+                .thenCompose(connection ->
+                        connection.async().subscribe(listeners.keySet().toArray(String[]::new)))
+                .whenComplete((done, failure) -> {
+                    if (failure == null) {
+                        tellAll();
+                    } else {
+                        LOG.debug("Cannot listen to {} yet", connections.endpoint(), failure);
+                        reconnectLater();
+                    }
+                });
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        listeners.clear();
+    }
+}

@@ -1,0 +1,397 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives slots back and takes slots, for one session. Everything that one exchange does goes into one transaction, under a
+ * watch of the control key that was begun in the same write as the transaction before: an exchange that meets nobody else is
+ * one round trip.
+ *
+ * <p>What makes it safe: this session was alive when the watch began, and whoever takes a session for dead touches the control
+ * key. So when the transaction is done, the session was alive, the limit was as known, and the slots that it gives back were
+ * its own. That a slot was free is for HSETNX to say. A transaction that comes late, or that is repeated, finds the key
+ * touched and does nothing.
+ *
+ * <p>For one thread at a time.
+ */
+final class RedisExchange {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisExchange.class);
+
+    private final RedisLayout layout;
+    private final RedisConnections connections;
+    private final RedisLiveness liveness;
+    private final SessionListener listener;
+    private final ArmedWire wire;
+    private final SlotChoice choice = new SlotChoice();
+    private final StepPlan plan;
+
+    /** Slots of exchanges that failed half-way, which nobody knows of but this session; they go back with the next. */
+    private final Queue<Hold> strays = new ArrayDeque<>();
+
+    /** Under which chain of watches a hold was known to be there; see {@link ArmedWire#chain}. */
+    private final Map<Hold, Long> seen = new HashMap<>();
+
+    private @Nullable Attempt unknown;
+    private long prunedNanos = System.nanoTime();
+
+    RedisExchange(RedisLayout layout, RedisConnections connections, RedisLiveness liveness, SessionListener listener) {
+        this.layout = layout;
+        this.connections = connections;
+        this.liveness = liveness;
+        this.listener = listener;
+        this.wire = new ArmedWire(layout, connections, liveness);
+        this.plan = new StepPlan(layout, liveness, connections.clock(), choice);
+    }
+
+    SlotChoice choice() {
+        return choice;
+    }
+
+    ArmedWire wire() {
+        return wire;
+    }
+
+    ExchangeResult exchange(ExchangeRequest request) {
+        Attempt attempt = new Attempt(request, liveness.holds().keySet());
+        takeUpStrays(attempt);
+        Deadline deadline = connections.callDeadline();
+        try {
+            return run(attempt, deadline);
+        } catch (WireException | BackendUnavailableException e) {
+            wire.disarm();
+            if (e instanceof WireException broken && broken.isOutcomeOpen() && attempt.inFlight() != null) {
+                unknown = attempt;
+                throw RedisFailures.uncertain(layout.what(), broken);
+            }
+            stray(attempt, attempt.spare());
+            if (attempt.hasProgressed()) {
+                return result(attempt, wire.lastKnown());
+            }
+            throw RedisFailures.certain(layout.what(), e);
+        } catch (RedisErrorException | SemaphoreException e) {
+            wire.disarm();
+            stray(attempt, attempt.taken());
+            giveBackStrays(deadline);
+            throw RedisFailures.certain(layout.what(), e);
+        }
+    }
+
+    private void takeUpStrays(Attempt attempt) {
+        while (!strays.isEmpty()) {
+            attempt.toGiveBack().add(strays.remove());
+        }
+    }
+
+    /** Keeps what this exchange has and its caller does not know of. */
+    private void stray(Attempt attempt, Collection<Hold> taken) {
+        strays.addAll(taken);
+        attempt.toGiveBack().stream()
+                .filter(hold -> !attempt.request().giveBack().contains(hold))
+                .forEach(strays::add);
+        attempt.spare().clear();
+    }
+
+    /** A part of a transaction failed: the other parts are taken back, now if that is possible. */
+    private void giveBackStrays(Deadline deadline) {
+        if (strays.isEmpty()) {
+            return;
+        }
+        List<Hold> kept = List.copyOf(strays);
+        Attempt back = new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of());
+        takeUpStrays(back);
+        try {
+            run(back, deadline);
+        } catch (RedisErrorException | WireException | SemaphoreException e) {
+            wire.disarm();
+            LOG.debug("{}: slots that were taken in vain go back later", layout.what(), e);
+            kept.stream().filter(liveness.holds()::containsKey).forEach(strays::add);
+        }
+    }
+
+    /** Takes up an exchange whose transaction was sent and not answered. */
+    ExchangeResult resolve() {
+        Attempt attempt = unknown;
+        if (attempt == null) {
+            throw new IllegalStateException(layout.what() + ": there is no exchange of unknown outcome");
+        }
+        Deadline deadline = connections.callDeadline();
+        try {
+            attempt.stopClaiming();
+            Step sent = attempt.inFlight();
+            if (sent != null) {
+                settle(attempt, sent, wire.touch(deadline), deadline);
+            }
+            ExchangeResult result = run(attempt, deadline);
+            unknown = null;
+            return result;
+        } catch (RedisErrorException | WireException e) {
+            wire.disarm();
+            throw RedisFailures.certain(layout.what(), e);
+        }
+    }
+
+    private ExchangeResult run(Attempt attempt, Deadline deadline) {
+        ArmedState state = wire.armed(deadline);
+        while (true) {
+            if (liveness.isGivenUp(state.isMember())) {
+                loseAll(attempt);
+            }
+            if (attempt.isFresh(state) && plan.isPlaceLost(state)) {
+                plan.forgetPlace();
+            }
+            verify(attempt, deadline);
+            Step step = plan.next(attempt, state);
+            if (!step.isEmpty()) {
+                state = commit(attempt, step, deadline);
+            } else if (attempt.isServed()) {
+                if (!giveBackSpare(attempt)) {
+                    return finish(attempt, state, deadline);
+                }
+            } else if (!attempt.isFresh(state) || (state.usedSlots() == null && state.control() != null)) {
+                state = wire.rearm(true, deadline);
+            } else {
+                if (state.control() == null) {
+                    wire.refuseForeign(deadline);
+                }
+                attempt.refuseBeyond(state.limit());
+                if (attempt.isServed() || !prune(state, deadline)) {
+                    attempt.stopClaiming();
+                } else {
+                    state = wire.rearm(true, deadline);
+                }
+            }
+            if (deadline.isPast(System.nanoTime())) {
+                throw new BackendUnavailableException(
+                        layout.what() + ": too much traffic to get a transaction through in time", null);
+            }
+        }
+    }
+
+    /** Looks for the dead when somebody's time is over, and now and then for slots of clients that are not there at all. */
+    private boolean prune(ArmedState state, Deadline deadline) {
+        long now = System.nanoTime();
+        boolean isTime = state.firstEndMillis() < state.serverMicros() / 1_000;
+        if (!isTime && now - prunedNanos < liveness.lease().toNanos()) {
+            return false;
+        }
+        prunedNanos = now;
+        return new RedisPruning(layout, wire.forOther(deadline))
+                .prune(state.serverMicros(), liveness.client(), deadline);
+    }
+
+    /** What was taken and serves nobody goes back; returns false if there is nothing. */
+    private static boolean giveBackSpare(Attempt attempt) {
+        boolean any = !attempt.spare().isEmpty();
+        attempt.toGiveBack().addAll(attempt.spare());
+        attempt.spare().clear();
+        return any;
+    }
+
+    private ArmedState commit(Attempt attempt, Step step, Deadline deadline) {
+        CommandBatch batch = new CommandBatch().multi();
+        Step.Sent sent = step.addTo(batch, layout, liveness);
+        batch.exec();
+        attempt.inFlight(step);
+        ArmedWire.Answer answer = wire.commit(batch, attempt.hasMissed(), deadline);
+        attempt.inFlight(null);
+        if (answer.replies().executed()) {
+            plan.committed(step);
+            released(attempt, step);
+            take(attempt, step, sent, answer.replies());
+            if (attempt.serve()) {
+                plan.granted();
+            }
+            answer.replies().requireAllDone();
+            attempt.progress();
+        }
+        return answer.state();
+    }
+
+    /** Gives up the place in the queue; a call that came meanwhile goes to the next. */
+    void leaveQueue() {
+        if (plan.isQueued()) {
+            Deadline deadline = connections.callDeadline();
+            CommandBatch batch = new CommandBatch();
+            batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+            wire.ask(batch, deadline);
+            plan.forgetPlace();
+            Attempt nothing = new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of());
+            wire.tell(plan.wakeOthers(nothing, wire.rearm(false, deadline)));
+        }
+    }
+
+    private void released(Attempt attempt, Step step) {
+        if (step.releases().isEmpty()) {
+            return;
+        }
+        for (Hold hold : attempt.toGiveBack()) {
+            liveness.holds().remove(hold);
+            seen.remove(hold);
+            choice.released(hold.slot());
+        }
+        attempt.toGiveBack().clear();
+    }
+
+    private void take(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
+        for (int i = 0; i < step.claims().size(); i++) {
+            Step.Claim claim = step.claims().get(i);
+            if (replies.errorInside(sent.taken().get(i)) != null) {
+                continue;
+            }
+            if (replies.get(sent.taken().get(i)).number() == 0) {
+                attempt.miss();
+            } else if (replies.errorInside(sent.counts().get(i)) != null) {
+                strays.add(taken(claim, 0));
+            } else {
+                attempt.spare()
+                        .add(taken(claim, replies.get(sent.counts().get(i)).number()));
+            }
+        }
+    }
+
+    private Hold taken(Step.Claim claim, long count) {
+        long first = Math.max(0, claim.value().firstEpoch(count));
+        Hold hold = new Hold(claim.slot(), first, first + claim.value().run() - 1);
+        liveness.holds().put(hold, claim.value());
+        seen.put(hold, wire.chain());
+        return hold;
+    }
+
+    /** Finds out what became of a transaction, now that it cannot be done any more if it was not. */
+    private void settle(Attempt attempt, Step step, ArmedState state, Deadline deadline) {
+        if (state.isMember()) {
+            List<Integer> slots = new ArrayList<>(step.releases());
+            step.claims().forEach(claim -> slots.add(claim.slot()));
+            CommandBatch batch = new CommandBatch();
+            int stored = slots.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, Step.slots(layout.holds(), slots));
+            int counts = slots.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, Step.slots(layout.epochs(), slots));
+            if (!slots.isEmpty()) {
+                Replies replies = wire.ask(batch, deadline);
+                settle(
+                        attempt,
+                        step,
+                        slots,
+                        replies.get(stored).list(),
+                        replies.get(counts).list());
+            }
+        }
+        plan.forgetPlace();
+        attempt.inFlight(null);
+        attempt.progress();
+        attempt.serve();
+    }
+
+    private void settle(Attempt attempt, Step step, List<Integer> slots, List<Reply> stored, List<Reply> counts) {
+        int released = step.releases().size();
+        for (int i = 0; i < step.claims().size(); i++) {
+            Step.Claim claim = step.claims().get(i);
+            if (claim.value().toString().equals(stored.get(released + i).textOrNull())) {
+                attempt.spare().add(taken(claim, counts.get(released + i).number()));
+            }
+        }
+        for (int i = 0; i < released; i++) {
+            int slot = slots.get(i);
+            String found = stored.get(i).textOrNull();
+            attempt.toGiveBack().removeIf(hold -> hold.slot() == slot && isGone(hold, found));
+        }
+    }
+
+    /**
+     * Looks whether what is to be given back is still there, if somebody touched the control key since that was known: an
+     * operator may have taken single slots away. The look is under the present watch.
+     */
+    private void verify(Attempt attempt, Deadline deadline) {
+        List<Hold> doubtful = attempt.toGiveBack().stream()
+                .filter(hold -> !Long.valueOf(wire.chain()).equals(seen.get(hold)))
+                .toList();
+        if (doubtful.isEmpty()) {
+            return;
+        }
+        CommandBatch batch = new CommandBatch();
+        int stored = batch.add(
+                RedisVerb.HMGET,
+                Step.slots(layout.holds(), doubtful.stream().map(Hold::slot).toList()));
+        List<Reply> values = wire.ask(batch, deadline).get(stored).list();
+        for (int i = 0; i < doubtful.size(); i++) {
+            Hold hold = doubtful.get(i);
+            if (isGone(hold, values.get(i).textOrNull())) {
+                attempt.toGiveBack().remove(hold);
+                attempt.lost().add(hold);
+            } else {
+                seen.put(hold, wire.chain());
+            }
+        }
+    }
+
+    private boolean isGone(Hold hold, @Nullable String found) {
+        HoldValue value = liveness.holds().get(hold);
+        boolean gone = value == null || !value.toString().equals(found);
+        if (gone) {
+            liveness.holds().remove(hold);
+            seen.remove(hold);
+        }
+        return gone;
+    }
+
+    /** This session was given up for dead: nothing that it held is its own any more. */
+    private void loseAll(Attempt attempt) {
+        Set<Hold> others = new HashSet<>(liveness.holds().keySet());
+        others.removeAll(attempt.toGiveBack());
+        attempt.taken().forEach(others::remove);
+        attempt.lost().addAll(attempt.toGiveBack());
+        attempt.toGiveBack().clear();
+        attempt.forgetTaken();
+        liveness.startAfresh();
+        seen.clear();
+        plan.forgetPlace();
+        if (!others.isEmpty()) {
+            listener.lost(others, "this client was not heard of in time, and others were given its slots");
+        }
+    }
+
+    private ExchangeResult finish(Attempt attempt, ArmedState state, Deadline deadline) {
+        wire.tell(plan.wakeOthers(attempt, state));
+        if (state.control() == null && attempt.hasProgressed()) {
+            new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
+        }
+        plan.finished(attempt);
+        return result(attempt, state);
+    }
+
+    private ExchangeResult result(Attempt attempt, ArmedState state) {
+        attempt.lost().retainAll(attempt.request().giveBack());
+        Deadline recheck = Deadline.NEVER;
+        if (attempt.hasRefused()) {
+            if (state.firstEndMillis() != Long.MAX_VALUE) {
+                recheck = Deadline.at(connections.clock().nanosAt((state.firstEndMillis() + 2) * 1_000));
+            }
+            if (attempt.isLeftToOthers()) {
+                recheck = recheck.earlier(Deadline.at(System.nanoTime() + StepPlan.PATIENCE_NANOS));
+            }
+        }
+        return new ExchangeResult(
+                attempt.lost(),
+                attempt.answers(),
+                liveness.validUntil(state.sentNanos(), state.deadlineMillis(), state.serverMicros()),
+                recheck,
+                plan.othersWait(state));
+    }
+}

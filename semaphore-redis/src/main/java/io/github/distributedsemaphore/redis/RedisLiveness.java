@@ -1,0 +1,231 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One session's life and what it holds. It lives until its deadline in {@link RedisLayout#lives}, by the server's clock, and
+ * beyond it until somebody takes it out. A renewal moves a deadline that is there and never puts one back: what was taken out
+ * is dead, and goes on under another name, with nothing held.
+ *
+ * <p>Thread-safe.
+ */
+final class RedisLiveness {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisLiveness.class);
+
+    /** For clocks that run at different speeds, and for the part of a millisecond that a deadline cuts off. */
+    private static final long MARGIN_PARTS = 100;
+
+    private static final long MARGIN_NANOS = 5_000_000;
+
+    private final RedisLayout layout;
+    private final RedisConnections connections;
+    private final ExclusiveWire transactions;
+    private final RedisSettings settings;
+    private final String session = HoldValue.newSession();
+    private final Map<Hold, HoldValue> holds = new ConcurrentHashMap<>();
+    private int life = 1;
+    private boolean joined;
+    private volatile String client = HoldValue.client(session, life);
+
+    RedisLiveness(
+            RedisLayout layout, RedisConnections connections, ExclusiveWire transactions, RedisSettings settings) {
+        this.layout = layout;
+        this.connections = connections;
+        this.transactions = transactions;
+        this.settings = settings;
+    }
+
+    /** The name under which this session lives. */
+    String client() {
+        return client;
+    }
+
+    Map<Hold, HoldValue> holds() {
+        return holds;
+    }
+
+    /**
+     * Tells whether this session was given up for dead. Only by the thread that does the exchange.
+     *
+     * @param alive whether it is among the living
+     */
+    boolean isGivenUp(boolean alive) {
+        joined |= alive;
+        return joined && !alive;
+    }
+
+    /** Takes another name after the session was given up for dead. Only by the thread that does the exchange. */
+    void startAfresh() {
+        holds.clear();
+        life++;
+        joined = false;
+        client = HoldValue.client(session, life);
+    }
+
+    /** Adds the commands that make this session live, in a transaction under the watch. */
+    void join(CommandBatch batch) {
+        batch.add(RedisVerb.ZADD, layout.lives(), "NX", Long.toString(nextDeadlineMillis()), client);
+        batch.add(RedisVerb.HSET, layout.members(), client, MemberInfo.write(settings.self()));
+    }
+
+    /** Adds a renewal. GT, so that a worse idea of the server's clock never takes back what was promised. */
+    void extend(CommandBatch batch, String client) {
+        batch.add(RedisVerb.ZADD, layout.lives(), "XX", "GT", "CH", Long.toString(nextDeadlineMillis()), client);
+    }
+
+    /** Whether so much of the lease is over that an exchange should renew it in passing. */
+    boolean isDueForRenewal(long deadlineMillis) {
+        long leftMillis = deadlineMillis - connections.clock().micros() / 1_000;
+        return leftMillis < settings.lease().toMillis() / 2;
+    }
+
+    private long nextDeadlineMillis() {
+        return connections.clock().micros() / 1_000 + settings.lease().toMillis();
+    }
+
+    /**
+     * Until when nobody can have taken this client's slots: as long as the server's clock cannot show the deadline.
+     *
+     * @param sentNanos before the request was sent whose answer said all this
+     * @param deadlineMillis the deadline that is stored
+     * @param serverMicros the server's time in that answer
+     */
+    Deadline validUntil(long sentNanos, long deadlineMillis, long serverMicros) {
+        long left = deadlineMillis * 1_000_000 - serverMicros * 1_000;
+        long margin = MARGIN_NANOS + Math.max(0, left) / MARGIN_PARTS;
+        return Deadline.at(sentNanos + left - margin);
+    }
+
+    Duration lease() {
+        return settings.lease();
+    }
+
+    Duration renewEvery() {
+        return settings.renewEvery();
+    }
+
+    Renewal renew(Collection<Hold> asked) {
+        long sent = System.nanoTime();
+        String living = client;
+        List<Hold> order = List.copyOf(asked);
+        CommandBatch batch = new CommandBatch();
+        extend(batch, living);
+        int life = batch.add(RedisVerb.ZSCORE, layout.lives(), living);
+        int control = Control.read(batch, layout);
+        int time = batch.add(RedisVerb.TIME);
+        int stored = order.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, slotsOf(order));
+        Replies replies = ask(batch, settings.renewal());
+        long micros = ArmedState.micros(replies.get(time));
+        connections.clock().read(sent, micros);
+        Reply score = replies.get(life);
+        if (score.isNil()) {
+            return new Renewal(Deadline.at(sent), Set.copyOf(order), Set.of());
+        }
+        Control found = Control.parse(layout, replies.get(control));
+        if (found == null) {
+            keepRecords();
+        }
+        Set<Hold> lost = new HashSet<>();
+        Set<Hold> retired = new HashSet<>();
+        List<Reply> values = order.isEmpty() ? List.of() : replies.get(stored).list();
+        for (int i = 0; i < order.size(); i++) {
+            sort(order.get(i), values.get(i), found == null ? 0 : found.limit(), lost, retired);
+        }
+        // Nor will it be given back: in its slot may be somebody else.
+        lost.forEach(holds::remove);
+        return new Renewal(validUntil(sent, score.score(), micros), lost, retired);
+    }
+
+    /** The semaphore was destroyed: its records end with the last holder, so each moves that end on. */
+    private void keepRecords() {
+        try {
+            transactions.change(layout.what(), (wire, deadline) -> {
+                new RedisPruning(layout, wire).sweep(deadline);
+                return true;
+            });
+        } catch (SemaphoreException e) {
+            LOG.debug("{}: the next renewal will do it", layout.what(), e);
+        }
+    }
+
+    private void sort(Hold hold, Reply stored, int limit, Set<Hold> lost, Set<Hold> retired) {
+        if (!isOurs(hold, stored)) {
+            lost.add(hold);
+        } else if (hold.slot() > limit) {
+            retired.add(hold);
+        }
+    }
+
+    private boolean isOurs(Hold hold, Reply stored) {
+        HoldValue value = holds.get(hold);
+        return value != null && value.toString().equals(stored.textOrNull());
+    }
+
+    private String[] slotsOf(List<Hold> order) {
+        String[] arguments = new String[order.size() + 1];
+        arguments[0] = layout.holds();
+        for (int i = 0; i < order.size(); i++) {
+            arguments[i + 1] = Integer.toString(order.get(i).slot());
+        }
+        return arguments;
+    }
+
+    HoldState check(Hold hold) {
+        CommandBatch batch = new CommandBatch();
+        int life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
+        int stored = batch.add(RedisVerb.HGET, layout.holds(), Integer.toString(hold.slot()));
+        int control = Control.read(batch, layout);
+        Replies replies = ask(batch, settings.call());
+        if (replies.get(life).isNil()) {
+            return HoldState.LOST;
+        }
+        if (!isOurs(hold, replies.get(stored))) {
+            holds.remove(hold);
+            return HoldState.LOST;
+        }
+        Control found = Control.parse(layout, replies.get(control));
+        return found == null || hold.slot() > found.limit() ? HoldState.RETIRED : HoldState.HELD;
+    }
+
+    private Replies ask(CommandBatch batch, Duration atMost) {
+        try {
+            Replies replies = connections.ask(batch, Deadline.after(System.nanoTime(), atMost));
+            // An error in any reply is one for the whole.
+            for (int i = 0; i < replies.all().size(); i++) {
+                replies.get(i);
+            }
+            return replies;
+        } catch (RedisErrorException | WireException e) {
+            throw RedisFailures.certain(layout.what(), e);
+        }
+    }
+
+    /** What a client says of itself, for people: {@code pid host label}. */
+    record MemberInfo(long pid, String host, String label) {
+        static final MemberInfo UNKNOWN = new MemberInfo(0, "", "");
+
+        static String write(HolderInfo self) {
+            return self.pid() + " " + self.host().replace(' ', '_') + " " + self.label();
+        }
+
+        static MemberInfo parse(String stored) {
+            String[] parts = stored.split(" ", 3);
+            long pid = Numbers.parse(parts[0]);
+            return parts.length < 3 || pid < 0 ? UNKNOWN : new MemberInfo(pid, parts[1], parts[2]);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.github.distributedsemaphore.redis;
+
+import io.lettuce.core.protocol.ProtocolKeyword;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/**
+ * The commands that this adapter sends. A type of our own, in lower case, because Lettuce keeps the books of a transaction
+ * when it sees its own MULTI and EXEC: that state belongs to the connection, is not guarded, and survives a broken link. We
+ * send a transaction as one batch and read the raw replies.
+ */
+@SuppressWarnings(
+        "deprecation") // ProtocolKeyword has a method name() of its own, deprecated, which every enum overrides.
+enum RedisVerb implements ProtocolKeyword {
+    DEL,
+    EXEC,
+    EXISTS,
+    HDEL,
+    HGET,
+    HGETALL,
+    HINCRBY,
+    HKEYS,
+    HLEN,
+    HMGET,
+    HSET,
+    HSETNX,
+    HVALS,
+    INFO,
+    MULTI,
+    PERSIST,
+    PEXPIREAT,
+    PUBLISH,
+    SADD,
+    SMEMBERS,
+    SREM,
+    TIME,
+    UNWATCH,
+    WATCH,
+    ZADD,
+    ZRANGE,
+    ZRANGEBYSCORE,
+    ZREM,
+    ZSCORE;
+
+    @SuppressWarnings("ImmutableEnumChecker") // Nobody writes into it; made once because it is sent all the time.
+    private final byte[] bytes = name().getBytes(StandardCharsets.US_ASCII);
+
+    @Override
+    public byte[] getBytes() {
+        return bytes;
+    }
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,86 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.protocol.AsyncCommand;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+
+/**
+ * One connection. It does not reconnect: a new connection has no WATCH, so what was decided under the old one must not be
+ * sent on it. Whoever gets a {@link WireException} has a closed wire and opens another.
+ *
+ * <p>Thread-safe as long as no transaction is sent; with transactions it has one owner at a time.
+ */
+final class RedisWire {
+    private final StatefulRedisConnection<String, String> connection;
+    private final String endpoint;
+    private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /**
+     * Takes a connection.
+     *
+     * @param closing is given the wire, when it is closed, and the end to wait for
+     */
+    RedisWire(
+            StatefulRedisConnection<String, String> connection,
+            String endpoint,
+            BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
+        this.connection = connection;
+        this.endpoint = endpoint;
+        this.closing = closing;
+    }
+
+    boolean isOpen() {
+        return connection.isOpen();
+    }
+
+    /** Sends the commands in one write and waits for all replies. */
+    Replies ask(CommandBatch batch, Deadline deadline) {
+        if (!isOpen()) {
+            throw new WireException("the connection to " + endpoint + " is lost", null, false);
+        }
+        List<AsyncCommand<String, String, Reply>> commands = batch.commands();
+        connection.dispatch(commands);
+        // Replies come in the order of the commands.
+        await(commands.get(commands.size() - 1), batch.isTransaction(), deadline);
+        return batch.replies();
+    }
+
+    private void await(AsyncCommand<String, String, Reply> command, boolean changes, Deadline deadline) {
+        try {
+            Awaiting.future(command, deadline);
+        } catch (TimeoutException e) {
+            close();
+            throw new WireException(endpoint + " did not answer in time", e, changes);
+        } catch (ExecutionException e) {
+            if (!command.getOutput().hasError()) {
+                close();
+                throw new WireException("the connection to " + endpoint + " broke", e.getCause(), changes);
+            }
+        } catch (CancellationException e) {
+            throw new WireException("the connection to " + endpoint + " was closed", e, changes);
+        }
+    }
+
+    /** Sends the commands in one write; nobody waits for the replies. */
+    void tell(CommandBatch batch) {
+        if (isOpen() && !batch.isEmpty()) {
+            Collection<?> unused = connection.dispatch(batch.commands());
+        }
+    }
+
+    /** Does not wait. */
+    void close() {
+        if (closed.compareAndSet(false, true)) {
+            closing.accept(this, connection.closeAsync());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package io.github.distributedsemaphore.redis;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replies to a {@link CommandBatch}.
+ *
+ * @param all in the order of the commands
+ * @param multi the index of MULTI; -1 if there is none
+ * @param exec the index of EXEC; -1 if there is none
+ */
+record Replies(List<Reply> all, int multi, int exec) {
+    /**
+     * The reply to a command; for one inside the transaction what it did, not that it was queued.
+     *
+     * @throws RedisErrorException if the server refused it
+     */
+    Reply get(int index) {
+        Reply reply = index > multi && index < exec ? all.get(exec).list().get(index - multi - 1) : all.get(index);
+        String error = reply.error();
+        if (error != null) {
+            throw new RedisErrorException(error);
+        }
+        return reply;
+    }
+
+    /**
+     * Tells whether the transaction was done, the whole of it.
+     *
+     * @return false if it was not, because what it watched was touched
+     * @throws RedisErrorException if the server refused it or a part of it; in the latter case the other parts are done
+     */
+    boolean committed() {
+        boolean executed = executed();
+        if (executed) {
+            requireAllDone();
+        }
+        return executed;
+    }
+
+    /**
+     * Tells whether the transaction was executed. Parts of it may have failed.
+     *
+     * @return false if it was not, because what it watched was touched
+     * @throws RedisErrorException if the server refused it
+     */
+    boolean executed() {
+        requireAccepted();
+        return !all.get(exec).isNil();
+    }
+
+    /** Throws if a part of the transaction failed. */
+    void requireAllDone() {
+        for (Reply element : all.get(exec).list()) {
+            String error = element.error();
+            if (error != null) {
+                throw new RedisErrorException(error);
+            }
+        }
+    }
+
+    /** Throws if the transaction was refused as a whole: then nothing of it is done. */
+    private void requireAccepted() {
+        String refusal = all.get(exec).error();
+        if (refusal == null) {
+            return;
+        }
+        // "previous errors" says nothing, the command that was not queued does.
+        for (Reply queued : all.subList(multi, exec)) {
+            if (queued.error() != null) {
+                throw new RedisErrorException(queued.error());
+            }
+        }
+        throw new RedisErrorException(refusal);
+    }
+
+    /** The error of a command inside the transaction; null if it was done. */
+    @Nullable
+    String errorInside(int index) {
+        return all.get(exec).list().get(index - multi - 1).error();
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One reply of the server, or one element of a reply: text, a number, a list, nothing, or an error. Asked for something
+ * that it is not, it throws {@link IncompatibleStateException}.
+ *
+ * @param value a {@code String}, {@code Long}, {@code List} of replies, {@link Failure} or null
+ */
+record Reply(@Nullable Object value) {
+    static final Reply NIL = new Reply(null);
+
+    /** An error reply. */
+    record Failure(String message) {}
+
+    boolean isNil() {
+        return value == null;
+    }
+
+    /** The text of the error that this reply is; null if it is none. */
+    @Nullable
+    String error() {
+        return value instanceof Failure failure ? failure.message() : null;
+    }
+
+    @Nullable
+    String textOrNull() {
+        return value == null ? null : text();
+    }
+
+    String text() {
+        if (value instanceof String || value instanceof Long) {
+            return value.toString();
+        }
+        throw unexpected("text");
+    }
+
+    long number() {
+        try {
+            return value instanceof Long number ? number : Long.parseLong(text());
+        } catch (NumberFormatException e) {
+            throw unexpected("a whole number");
+        }
+    }
+
+    /** A score of a sorted set, of which we store whole numbers below 2 to the 53rd only. */
+    long score() {
+        try {
+            return (long) Double.parseDouble(text());
+        } catch (NumberFormatException e) {
+            throw unexpected("a score");
+        }
+    }
+
+    @SuppressWarnings("unchecked") // ReplyOutput makes no other lists.
+    List<Reply> list() {
+        if (value instanceof List) {
+            return (List<Reply>) value;
+        }
+        throw unexpected("a list");
+    }
+
+    private IncompatibleStateException unexpected(String what) {
+        return new IncompatibleStateException(
+                "Redis answered '" + value + "' where " + what + " is expected: somebody else writes the keys?", null);
+    }
+}

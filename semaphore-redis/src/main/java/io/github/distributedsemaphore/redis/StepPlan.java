@@ -1,0 +1,196 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Decides what the next transaction of an exchange does, from what is known; and keeps the session's place in the queue. No
+ * I/O.
+ *
+ * <p>The queue is one of clients. A free slot belongs to those who wait: a client that goes on waiting takes one only if
+ * there are more of them than clients before it. A call with a single attempt does not wait and takes what is free. Who was
+ * called and does not come, for it has died, holds the others up for {@link #PATIENCE_NANOS}.
+ */
+final class StepPlan {
+    static final long PATIENCE_NANOS = 20_000_000;
+
+    private final RedisLayout layout;
+    private final RedisLiveness liveness;
+    private final ServerClock clock;
+    private final SlotChoice choice;
+
+    /** The place of the session: since when it waits, by the server's clock in microseconds; 0 if it has none. */
+    private long ticket;
+
+    /** Whether the session is in the queue. */
+    private boolean queued;
+
+    private long leftSinceNanos;
+    private long holdNumber;
+
+    StepPlan(RedisLayout layout, RedisLiveness liveness, ServerClock clock, SlotChoice choice) {
+        this.layout = layout;
+        this.liveness = liveness;
+        this.clock = clock;
+        this.choice = choice;
+    }
+
+    Step next(Attempt attempt, ArmedState state) {
+        List<Integer> releases = releases(attempt, state);
+        List<Integer> open = state.control() == null ? List.of() : attempt.open();
+        int room = attempt.isClaiming() ? room(attempt, state, releases) : 0;
+        int wanted = 0;
+        int unserved = 0;
+        for (int permits : open) {
+            boolean fits = wanted + permits <= room;
+            wanted += fits ? permits : 0;
+            unserved += fits || permits > state.limit() ? 0 : 1;
+        }
+        List<Step.Claim> claims =
+                claims(attempt, state, Math.max(0, wanted - attempt.spare().size()), releases);
+        boolean waits = attempt.request().waiting();
+        boolean enqueue = unserved > 0 && waits && (!queued || ticket == 0);
+        if (enqueue && ticket == 0) {
+            ticket = clock.micros();
+        }
+        boolean stays = waits && (unserved > 0 || attempt.request().wants().isEmpty());
+        boolean acts = waits || !releases.isEmpty() || !claims.isEmpty();
+        return new Step(
+                releases,
+                claims,
+                !state.isMember() && (enqueue || !claims.isEmpty()),
+                state.isMember() && acts && liveness.isDueForRenewal(state.deadlineMillis()),
+                enqueue ? ticket : 0,
+                queued && !stays && !enqueue,
+                wakes(attempt, state, releases, claims));
+    }
+
+    private static List<Integer> releases(Attempt attempt, ArmedState state) {
+        return state.isMember() ? attempt.toGiveBack().stream().map(Hold::slot).toList() : List.of();
+    }
+
+    /** How many slots this session may take, those that it has in hand included. */
+    private int room(Attempt attempt, ArmedState state, List<Integer> releases) {
+        int free = state.free()
+                + (int) releases.stream().filter(slot -> slot <= state.limit()).count();
+        int ahead = attempt.request().waiting() ? state.ahead(liveness.client()) : 0;
+        int spare = attempt.spare().size();
+        boolean leaves = ahead > 0 && free > 0 && !isPatienceOver();
+        attempt.leaveToOthers(leaves);
+        if (!leaves && free == 0) {
+            leftSinceNanos = 0;
+        }
+        return spare + (leaves ? Math.max(0, free - ahead) : free);
+    }
+
+    private boolean isPatienceOver() {
+        long now = System.nanoTime();
+        if (leftSinceNanos == 0) {
+            leftSinceNanos = now;
+        }
+        return now - leftSinceNanos >= PATIENCE_NANOS;
+    }
+
+    private List<Step.Claim> claims(Attempt attempt, ArmedState state, int count, List<Integer> releases) {
+        Control control = state.control();
+        if (count == 0 || control == null) {
+            return List.of();
+        }
+        Set<Integer> own = new HashSet<>();
+        liveness.holds().keySet().forEach(hold -> own.add(hold.slot()));
+        releases.forEach(own::remove);
+        List<Step.Claim> claims = new ArrayList<>(count);
+        long now = System.currentTimeMillis();
+        for (int slot : choice.choose(count, state, attempt.isFresh(state), attempt.hasMissed(), releases, own)) {
+            claims.add(new Step.Claim(
+                    slot,
+                    new HoldValue(
+                            liveness.client(), ++holdNumber, attempt.request().epochs(), control.base(), now)));
+        }
+        return claims;
+    }
+
+    private Map<String, Integer> wakes(
+            Attempt attempt, ArmedState state, List<Integer> releases, List<Step.Claim> claims) {
+        Deque<Integer> freed = new ArrayDeque<>(releases);
+        claims.forEach(claim -> freed.remove(claim.slot()));
+        freed.removeIf(slot -> slot > state.limit());
+        Map<String, Integer> wakes = new LinkedHashMap<>();
+        for (String waiter : state.waiters()) {
+            if (freed.isEmpty()) {
+                break;
+            }
+            if (!waiter.equals(liveness.client()) && attempt.woken().add(waiter)) {
+                wakes.put(waiter, freed.remove());
+            }
+        }
+        return wakes;
+    }
+
+    /** The transaction was done. */
+    void committed(Step step) {
+        if (step.ticket() > 0) {
+            queued = true;
+        } else if (step.leaveQueue()) {
+            queued = false;
+        }
+    }
+
+    /** The session got something: if it waits for more, it goes to the end of the queue. */
+    void granted() {
+        ticket = 0;
+    }
+
+    /** The exchange is over. */
+    void finished(Attempt attempt) {
+        if (!attempt.isLeftToOthers()) {
+            leftSinceNanos = 0;
+        }
+    }
+
+    boolean isQueued() {
+        return queued;
+    }
+
+    /** Notices if the queue was removed, as with a semaphore that is destroyed and made anew. */
+    boolean isPlaceLost(ArmedState state) {
+        return queued
+                && state.waiters().size() < ArmedState.WAITERS
+                && !state.waiters().contains(liveness.client());
+    }
+
+    /** The session is not in the queue any more. */
+    void forgetPlace() {
+        queued = false;
+        ticket = 0;
+    }
+
+    /** Clients that could take what is free now, and have not been told. */
+    CommandBatch wakeOthers(Attempt attempt, ArmedState state) {
+        CommandBatch batch = new CommandBatch();
+        int free = state.free();
+        for (String waiter : state.waiters()) {
+            if (free <= 0) {
+                break;
+            }
+            if (!waiter.equals(liveness.client())) {
+                free--;
+                if (attempt.woken().add(waiter)) {
+                    batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), "0");
+                }
+            }
+        }
+        return batch;
+    }
+
+    boolean othersWait(ArmedState state) {
+        return state.waiters().stream().anyMatch(waiter -> !waiter.equals(liveness.client()));
+    }
+}

@@ -1,0 +1,14 @@
+/** The backend for Redis: numbered slots in a hash, taken by optimistic transactions. */
+// Lettuce names itself by Automatic-Module-Name and has no descriptor; nothing of it is in our signatures.
+@SuppressWarnings("requires-automatic")
+module io.github.distributedsemaphore.redis {
+    requires transitive io.github.distributedsemaphore.api;
+    requires lettuce.core;
+    requires static org.jspecify;
+    requires org.slf4j;
+
+    exports io.github.distributedsemaphore.redis;
+
+    provides io.github.distributedsemaphore.spi.BackendProvider with
+            io.github.distributedsemaphore.redis.RedisBackendProvider;
+}

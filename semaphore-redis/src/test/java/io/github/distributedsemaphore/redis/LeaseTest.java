@@ -1,0 +1,174 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How long a client lives without a word, and that it stays dead. Nothing renews here but what a test renews. */
+class LeaseTest {
+    private static final String SHORT = "detection=1s";
+
+    private Redis redis;
+    private SemaphoreBackend backend;
+    private final Redis.Ear ear = new Redis.Ear();
+    private BackendSession dying;
+    private BackendSession heir;
+
+    @BeforeEach
+    void open() {
+        redis = new Redis();
+        backend = redis.backend(SHORT);
+        backend.admin().create("jobs", 2);
+        dying = redis.session(backend, "jobs", ear);
+        heir = redis.session("jobs", SHORT);
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    private Hold inherit() {
+        await().atMost(Duration.ofSeconds(2)).until(() -> take(heir, 2) instanceof Answer.Granted);
+        return takenBy(heir).get(0);
+    }
+
+    private static List<Hold> takenBy(BackendSession session) {
+        return List.copyOf(((RedisSession) session).holds());
+    }
+
+    @Test
+    void aDeadHoldersSlotsAreTakenWithinTheBoundAndNotBeforeItsValidityEnds() {
+        ExchangeResult result = Redis.ask(dying, 2);
+        long since = System.nanoTime();
+        ExchangeResult refused = Redis.await(heir, 1);
+        assertThat(refused.answers()).containsExactly(Answer.FULL);
+        assertThat(refused.recheck()).isNotEqualTo(Deadline.NEVER);
+        inherit();
+        long now = System.nanoTime();
+        assertThat(result.validUntil().isPast(now)).isTrue();
+        assertThat(Duration.ofNanos(now - since)).isBetween(Duration.ofMillis(700), Duration.ofSeconds(1));
+    }
+
+    @Test
+    void aWaiterIsToldWhenToLookAgainAndThenSucceedsAtOnce() {
+        takeHolds(dying, 2);
+        Deadline recheck = Redis.await(heir, 1).recheck();
+        await().pollInterval(Duration.ofMillis(1)).until(() -> recheck.isPast(System.nanoTime()));
+        assertThat(Redis.await(heir, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void whoRenewsKeepsItsSlots() {
+        List<Hold> holds = takeHolds(dying, 2);
+        long end = System.nanoTime() + Duration.ofMillis(1_800).toNanos();
+        while (System.nanoTime() - end < 0) {
+            Renewal renewal = dying.renew(holds);
+            assertThat(renewal.lost()).isEmpty();
+            assertThat(renewal.validUntil().remaining()).isGreaterThan(Duration.ofMillis(600));
+            assertThat(take(heir, 1)).isEqualTo(Answer.FULL);
+        }
+    }
+
+    @Test
+    void aHolderThatComesBackTooLateFreesNothingAndLearnsOfIt() {
+        List<Hold> lost = takeHolds(dying, 2);
+        inherit();
+
+        assertThat(dying.check(lost.get(0))).isEqualTo(HoldState.LOST);
+        assertThat(giveBack(dying, lost.get(0)).lost()).containsExactly(lost.get(0));
+        assertThat(ear.lost).containsExactly(lost.get(1));
+        assertThat(takenBy(heir)).allMatch(hold -> heir.check(hold) == HoldState.HELD);
+        assertThat(take(dying, 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
+    void aRenewalBringsNobodyBack() {
+        List<Hold> lost = takeHolds(dying, 2);
+        inherit();
+
+        assertThat(dying.renew(lost).lost()).containsExactlyInAnyOrderElementsOf(lost);
+        assertThat(redis.commands().zcard(redis.layout("jobs").lives())).isEqualTo(1);
+        heir.close();
+        assertThat(dying.renew(lost).lost()).containsExactlyInAnyOrderElementsOf(lost);
+        assertThat(redis.keys())
+                .noneMatch(key -> key.equals(redis.layout("jobs").lives()));
+    }
+
+    @Test
+    void whoRenewsLateButBeforeAnybodyElseWantedTheSlotStillHasIt() {
+        List<Hold> holds = takeHolds(dying, 2);
+        String lives = redis.layout("jobs").lives();
+        String client = redis.commands().zrange(lives, 0, 0).get(0);
+        redis.commands().zadd(lives, 1, client);
+
+        assertThat(dying.renew(holds).lost()).isEmpty();
+        assertThat(take(heir, 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
+    void whatAPrunerThatDiedLeftIsFinishedByTheNext() {
+        takeHolds(dying, 2);
+        RedisLayout layout = redis.layout("jobs");
+        redis.commands()
+                .zrem(
+                        layout.lives(),
+                        redis.commands().zrange(layout.lives(), 0, 0).get(0));
+        redis.commands().zadd(layout.lives(), 0, RedisPruning.UNFINISHED);
+
+        assertThat(takeHolds(heir, 2)).hasSize(2);
+        assertThat(redis.commands().zscore(layout.lives(), RedisPruning.UNFINISHED))
+                .isNull();
+    }
+
+    @Test
+    void aClientThatHeldNothingStartsAfreshAfterItsTime() {
+        giveBack(dying, takeOne(dying));
+        giveBack(heir, takeOne(heir));
+        await().pollDelay(Duration.ofMillis(900)).until(() -> true);
+        BackendSession third = redis.session("jobs", SHORT);
+        takeHolds(third, 2);
+        assertThat(take(third, 1)).isEqualTo(Answer.FULL);
+        third.close();
+        ExchangeResult result = Redis.ask(dying, 1);
+        assertThat(result.answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(result.validUntil().remaining()).isGreaterThan(Duration.ofMillis(500));
+        assertThat(ear.lost).isEmpty();
+    }
+
+    @Test
+    void validityEndsBeforeTheServersClockShowsTheDeadline() {
+        ExchangeResult result = Redis.ask(dying, 1);
+        Hold hold = ((Answer.Granted) result.answers().get(0)).holds().get(0);
+        assertThat(result.validUntil().isPast(endOfTheFirst())).isTrue();
+        Renewal renewal = dying.renew(List.of(hold));
+        assertThat(renewal.validUntil().isPast(endOfTheFirst())).isTrue();
+    }
+
+    /** The local instant before which the server's clock cannot show the earliest deadline. */
+    private long endOfTheFirst() {
+        String lives = redis.layout("jobs").lives();
+        long before = System.nanoTime();
+        List<String> time = redis.commands().time();
+        double deadline = redis.commands().zrangeWithScores(lives, 0, 0).get(0).getScore();
+        long left = ((long) deadline) * 1_000 - (Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1)));
+        return before + left * 1_000;
+    }
+}

@@ -1,0 +1,156 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The queue of clients: who is woken, who may take what is free, and who is out of it. */
+class QueueTest {
+    private Redis redis;
+    private SemaphoreBackend backend;
+    private BackendSession holder;
+
+    @BeforeEach
+    void open() {
+        redis = new Redis();
+        backend = redis.backend();
+        backend.admin().create("jobs", 2);
+        holder = redis.session(backend, "jobs", new Redis.Ear());
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    /** A client that waits. */
+    private final class Waiting {
+        final BackendSession session = redis.session("jobs");
+        final AtomicInteger hints = new AtomicInteger();
+        final BackendSession.Watch watch;
+
+        Waiting() {
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
+            watch = session.watch(hints::incrementAndGet);
+        }
+    }
+
+    private long queued() {
+        return redis.commands().zcard(redis.layout("jobs").waiters());
+    }
+
+    @Test
+    void aReleaseWakesTheFirstInTheQueueAndNobodyElse() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+
+        await().until(() -> first.hints.get() > 0);
+        ExchangeResult result = Redis.await(first.session, 1);
+        Hold granted = ((Answer.Granted) result.answers().get(0)).holds().get(0);
+        assertThat(granted.slot()).isEqualTo(holds.get(0).slot());
+        assertThat(result.othersWaiting()).isTrue();
+        assertThat(second.hints).hasValue(0);
+        assertThat(queued()).isEqualTo(1);
+        giveBack(holder, holds.get(1));
+        await().until(() -> second.hints.get() > 0);
+        assertThat(Redis.await(second.session, 1).othersWaiting()).isFalse();
+        assertThat(queued()).isZero();
+    }
+
+    @Test
+    void whoWaitsDoesNotOvertakeButWhoAsksOnceTakesWhatIsFree() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        giveBack(holder, holds.get(0));
+        ExchangeResult refused = Redis.await(holder, 1);
+
+        assertThat(refused.answers()).containsExactly(Answer.FULL);
+        assertThat(refused.othersWaiting()).isTrue();
+        assertThat(take(redis.session("jobs"), 1)).isInstanceOf(Answer.Granted.class);
+        assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
+    void whoIsCalledAndDoesNotComeHoldsTheOthersUpForAMomentOnly() {
+        List<Hold> holds = takeHolds(holder, 2);
+        new Waiting();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+
+        await().until(() -> Redis.await(second.session, 1).answers().get(0) instanceof Answer.Granted);
+    }
+
+    @Test
+    void whoStopsToWaitPassesACallOn() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+        await().until(() -> first.hints.get() > 0);
+        first.watch.close();
+
+        await().until(() -> second.hints.get() > 0);
+        assertThat(queued()).isEqualTo(1);
+    }
+
+    @Test
+    void aClosedHolderWakesAsManyAsItHadSlots() {
+        takeHolds(holder, 2);
+        List<Waiting> all = new ArrayList<>(List.of(new Waiting(), new Waiting(), new Waiting()));
+        holder.close();
+        await().until(() -> all.get(0).hints.get() > 0 && all.get(1).hints.get() > 0);
+        assertThat(all.get(2).hints).hasValue(0);
+    }
+
+    @Test
+    void growingAndDestroyingWakeEverybody() {
+        takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        backend.admin().resize("jobs", 4);
+        await().until(() -> first.hints.get() > 0 && second.hints.get() > 0);
+        assertThat(Redis.await(second.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        first.hints.set(0);
+        backend.admin().destroy("jobs");
+        await().until(() -> first.hints.get() > 0);
+        assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.MISSING);
+    }
+
+    @Test
+    void whoGotSomethingGoesToTheEndOfTheQueue() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+        ExchangeResult result = Redis.await(first.session, 1, 1);
+        assertThat(result.answers().get(1)).isEqualTo(Answer.FULL);
+        giveBack(holder, holds.get(1));
+        await().until(() -> second.hints.get() > 0);
+        assertThat(Redis.await(second.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void aPlaceInAQueueThatWasRemovedIsTakenUpAgain() {
+        takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        redis.commands().del(redis.layout("jobs").waiters());
+        assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(queued()).isEqualTo(1);
+    }
+}

@@ -1,0 +1,141 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * What a test has open: clients of the backend, which it drives through the port, and a connection of its own to look at
+ * the keys and to change them. The names of its keys begin with a prefix that no other test has, and are gone at the end.
+ */
+final class Redis implements AutoCloseable {
+    private final String address;
+    private final String prefix = "test-" + UUID.randomUUID();
+    private final List<SemaphoreBackend> backends = new ArrayList<>();
+    private final List<BackendSession> sessions = new ArrayList<>();
+    private final RedisClient client;
+    private final StatefulRedisConnection<String, String> connection;
+
+    Redis() {
+        this(RedisServer.address());
+    }
+
+    Redis(String address) {
+        this.address = address;
+        this.client = RedisClient.create(address);
+        this.connection = client.connect();
+    }
+
+    /** Hears what a session says of its own accord. */
+    static final class Ear implements SessionListener {
+        final List<Hold> lost = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void lost(Collection<Hold> holds, String reason) {
+            lost.addAll(holds);
+        }
+
+        @Override
+        public void ended(String reason) {
+            throw new AssertionError("this adapter goes on with the same session");
+        }
+    }
+
+    /** Plain commands, past the adapter. */
+    RedisCommands<String, String> commands() {
+        return connection.sync();
+    }
+
+    RedisLayout layout(String name) {
+        return new RedisLayout(prefix, name);
+    }
+
+    String uri(String... settings) {
+        return address + "?prefix=" + prefix + (settings.length == 0 ? "" : "&" + String.join("&", settings));
+    }
+
+    /** A new client, with its own connections. */
+    SemaphoreBackend backend(String... settings) {
+        SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri(settings)), HolderInfo.ofThisProcess("test"));
+        backends.add(backend);
+        return backend;
+    }
+
+    SemaphoreBackend track(SemaphoreBackend backend) {
+        backends.add(backend);
+        return backend;
+    }
+
+    String prefix() {
+        return prefix;
+    }
+
+    /** A session of a new client. */
+    BackendSession session(String name, String... settings) {
+        return session(backend(settings), name, new Ear());
+    }
+
+    BackendSession session(SemaphoreBackend backend, String name, SessionListener listener) {
+        BackendSession session = backend.open(name, listener);
+        sessions.add(session);
+        return session;
+    }
+
+    static ExchangeResult ask(BackendSession session, Integer... wants) {
+        return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, false));
+    }
+
+    static ExchangeResult await(BackendSession session, Integer... wants) {
+        return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, true));
+    }
+
+    static Answer take(BackendSession session, int permits) {
+        return ask(session, permits).answers().get(0);
+    }
+
+    static List<Hold> takeHolds(BackendSession session, int permits) {
+        Answer answer = take(session, permits);
+        if (answer instanceof Answer.Granted granted) {
+            return granted.holds();
+        }
+        throw new AssertionError("wanted " + permits + " permits and got " + answer);
+    }
+
+    static Hold takeOne(BackendSession session) {
+        return takeHolds(session, 1).get(0);
+    }
+
+    static ExchangeResult giveBack(BackendSession session, Hold... holds) {
+        return session.exchange(new ExchangeRequest(List.of(holds), List.of(), 1, false));
+    }
+
+    /** Keys that begin with the prefix of this test. */
+    List<String> keys() {
+        return commands().keys("{" + prefix + "*");
+    }
+
+    @Override
+    public void close() {
+        sessions.forEach(BackendSession::close);
+        backends.forEach(SemaphoreBackend::close);
+        keys().forEach(key -> commands().del(key));
+        connection.close();
+        client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+    }
+}

@@ -1,0 +1,120 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.tck.Leftovers;
+import io.github.distributedsemaphore.tck.SemaphoreTck;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriHarness;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** The compatibility kit on a real server. */
+class RedisTckTest extends SemaphoreTck {
+    @Override
+    public SemaphoreTckHarness harness() {
+        return new Harness(RedisServer.address(), "tck-" + UUID.randomUUID());
+    }
+
+    private static final class Harness extends UriHarness implements StateProbe {
+        private final String prefix;
+        private final RedisClient client;
+        private final StatefulRedisConnection<String, String> connection;
+
+        Harness(String address, String prefix) {
+            super(address + "?detection=2s&prefix=" + prefix);
+            this.prefix = prefix;
+            this.client = RedisClient.create(address);
+            this.connection = client.connect();
+        }
+
+        private RedisCommands<String, String> commands() {
+            return connection.sync();
+        }
+
+        @Override
+        public Optional<StateProbe> state() {
+            return Optional.of(this);
+        }
+
+        @Override
+        public Leftovers leftovers() {
+            return Leftovers.of(commands().keys("{" + prefix + "*"));
+        }
+
+        @Override
+        public boolean mayStay(Thread thread) {
+            // Netty's, one for all its users, which ends a second after its last task.
+            return thread.getName().startsWith("globalEventExecutor");
+        }
+
+        private RedisLayout of(String name) {
+            return new RedisLayout(prefix, name);
+        }
+
+        @Override
+        public void wipe(String name) {
+            remove(name);
+        }
+
+        @Override
+        public void removeHolder(String name, int slot) {
+            // As docs/backends/redis.md tells an operator to: together with a touch of the control key.
+            commands().multi();
+            commands().hdel(of(name).holds(), Integer.toString(slot));
+            commands().hincrby(of(name).control(), RedisLayout.CHANGES_FIELD, 1);
+            long removed = commands().exec().get(0);
+            require(removed == 1);
+        }
+
+        @Override
+        public List<String> corruptions() {
+            return List.of("no limit", "limit is no number", "limit is zero", "no base", "later format");
+        }
+
+        @Override
+        public void corrupt(String name, String kind) {
+            String control = of(name).control();
+            switch (kind) {
+                case "no limit" -> commands().hdel(control, RedisLayout.LIMIT_FIELD);
+                case "limit is no number" -> commands().hset(control, RedisLayout.LIMIT_FIELD, "three");
+                case "limit is zero" -> commands().hset(control, RedisLayout.LIMIT_FIELD, "0");
+                case "no base" -> commands().hdel(control, RedisLayout.BASE_FIELD);
+                default -> commands().hset(control, RedisLayout.FORMAT_FIELD, "2");
+            }
+        }
+
+        @Override
+        public void occupy(String name) {
+            commands().set(of(name).control(), "something else");
+        }
+
+        @Override
+        public String occupant(String name) {
+            return String.valueOf(commands().get(of(name).control()));
+        }
+
+        @Override
+        public void remove(String name) {
+            List<String> keys = commands().keys("{" + prefix + ":" + name + "}*");
+            require(!keys.isEmpty());
+            commands().del(keys.toArray(String[]::new));
+        }
+
+        private static void require(boolean effect) {
+            if (!effect) {
+                throw new IllegalStateException("there was nothing to remove");
+            }
+        }
+
+        @Override
+        public void close() {
+            connection.close();
+            client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package io.github.distributedsemaphore.redis;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A link between client and server that can lose replies, or keep requests back and bring them late. Connections that are
+ * made afterwards are not concerned.
+ */
+final class Relay implements AutoCloseable {
+    private enum Mode {
+        PASS,
+        LOSE,
+        KEEP
+    }
+
+    private final ServerSocket listening;
+    private final InetSocketAddress server;
+    private final List<Line> lines = new CopyOnWriteArrayList<>();
+    private final AtomicInteger lostBytes = new AtomicInteger();
+
+    Relay(String address) {
+        URI uri = URI.create(address);
+        this.server = new InetSocketAddress(uri.getHost(), uri.getPort());
+        try {
+            this.listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        thread("relay accept", this::accept);
+    }
+
+    String uri() {
+        return "redis://127.0.0.1:" + listening.getLocalPort();
+    }
+
+    private static void thread(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                Socket client = listening.accept();
+                Socket upstream = new Socket();
+                upstream.setTcpNoDelay(true);
+                client.setTcpNoDelay(true);
+                upstream.connect(server);
+                lines.add(new Line(client, upstream));
+            }
+        } catch (IOException e) {
+            lines.forEach(Line::end);
+        }
+    }
+
+    /** From now on the replies of the present connections are lost. */
+    void loseReplies() {
+        lines.forEach(line -> line.replies = Mode.LOSE);
+    }
+
+    /** From now on the requests of the present connections are kept. */
+    void keepRequests() {
+        lines.forEach(line -> line.requests = Mode.KEEP);
+    }
+
+    /** Brings the requests that were kept, also of connections that the client has given up. */
+    void deliverRequests() {
+        lines.forEach(Line::deliver);
+    }
+
+    int lostBytes() {
+        return lostBytes.get();
+    }
+
+    @Override
+    public void close() {
+        try {
+            listening.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        lines.forEach(Line::end);
+    }
+
+    /** One connection. */
+    private final class Line {
+        private final Socket client;
+        private final Socket upstream;
+        private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+        private volatile Mode requests = Mode.PASS;
+        private volatile Mode replies = Mode.PASS;
+
+        Line(Socket client, Socket upstream) {
+            this.client = client;
+            this.upstream = upstream;
+            thread("relay requests", this::requests);
+            thread("relay replies", this::replies);
+        }
+
+        private void requests() {
+            byte[] buffer = new byte[65_536];
+            try {
+                InputStream in = client.getInputStream();
+                OutputStream out = upstream.getOutputStream();
+                for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+                    synchronized (kept) {
+                        (requests == Mode.KEEP ? kept : out).write(buffer, 0, count);
+                    }
+                }
+            } catch (IOException e) {
+                // The client is gone; what was kept for it may still be brought.
+            }
+            if (requests == Mode.PASS) {
+                end();
+            }
+        }
+
+        void deliver() {
+            synchronized (kept) {
+                try {
+                    upstream.getOutputStream().write(kept.toByteArray());
+                    kept.reset();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        }
+
+        private void replies() {
+            byte[] buffer = new byte[65_536];
+            try {
+                InputStream in = upstream.getInputStream();
+                OutputStream out = client.getOutputStream();
+                for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+                    // After requests were kept the client is gone, and its answers are of no use to anybody.
+                    if (replies == Mode.PASS && requests == Mode.PASS) {
+                        out.write(buffer, 0, count);
+                    } else {
+                        lostBytes.addAndGet(count);
+                    }
+                }
+            } catch (IOException e) {
+                // One of them is gone.
+            }
+        }
+
+        void end() {
+            try {
+                client.close();
+                upstream.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.lettuce.core.AclSetuserArgs;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A server of the test's own that refuses, runs out of memory, turns into a replica, or dies and comes back. */
+class ServerTest {
+    private RedisServer server;
+    private Redis redis;
+
+    @BeforeEach
+    void open() {
+        server = RedisServer.start();
+        redis = new Redis(server.uri());
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+        server.close();
+    }
+
+    private BackendSession session() {
+        SemaphoreBackend backend = redis.backend();
+        backend.admin().create("jobs", 3);
+        return redis.session(backend, "jobs", new Redis.Ear());
+    }
+
+    private SemaphoreBackend as(String credentials) {
+        String uri = redis.uri().replace("redis://", "redis://" + credentials + "@");
+        return redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("")));
+    }
+
+    @Test
+    void wrongCredentialsAreAnAccessErrorThatDoesNotTellThem() {
+        redis.commands().aclSetuser("known", AclSetuserArgs.Builder.on().addPassword("right"));
+        assertThatThrownBy(() -> as("known:wr0ng"))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("127.0.0.1")
+                .hasMessageNotContaining("wr0ng");
+        redis.commands().configSet("requirepass", "secret");
+        assertThatThrownBy(() -> redis.backend()).isInstanceOf(BackendAccessException.class);
+        assertThat(as(":secret").guarantees().backend()).isEqualTo("redis");
+        redis.commands().configSet("requirepass", "");
+    }
+
+    /** What docs/backends/redis.md lists. */
+    private static final String RIGHTS =
+            "+watch +unwatch +multi +exec +hget +hmget +hgetall +hkeys +hvals +hlen +hset +hsetnx +hdel +hincrby +zadd"
+                    + " +zrem +zscore +zrange +zrangebyscore +exists +del +persist +pexpireat +sadd +srem +smembers +publish +subscribe"
+                    + " +unsubscribe +time +ping +info";
+
+    private void allow(String user, String... rules) {
+        CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8)
+                .add("SETUSER")
+                .add(user)
+                .add("on")
+                .add(">pw");
+        for (String rule : rules) {
+            for (String part : rule.split(" ")) {
+                args.add(part);
+            }
+        }
+        redis.commands().dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8), args);
+    }
+
+    @Test
+    void theRightsThatAreDocumentedAreEnough() {
+        allow("least", "~{" + redis.prefix() + "*", "&{" + redis.prefix() + "*", RIGHTS);
+        SemaphoreBackend backend = as("least:pw");
+        backend.admin().create("jobs", 2);
+        AtomicInteger hints = new AtomicInteger();
+        BackendSession session = redis.session(backend, "jobs", new Redis.Ear());
+        List<Hold> holds = takeHolds(session, 2);
+        BackendSession waiting = redis.session(as("least:pw"), "jobs", new Redis.Ear());
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        waiting.watch(hints::incrementAndGet);
+        assertThat(session.renew(holds).lost()).isEmpty();
+        giveBack(session, holds.get(0));
+        await().until(() -> hints.get() > 0);
+        assertThat(takeOne(waiting).slot()).isEqualTo(1);
+        backend.admin().resize("jobs", 1);
+        assertThat(backend.admin().describe("jobs")).isPresent();
+        assertThat(backend.admin().retiredHolders("jobs")).isEqualTo(1);
+        assertThat(backend.admin().names()).containsExactly("jobs");
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+    }
+
+    @Test
+    void aMissingRightIsAnAccessErrorAndNothingIsTaken() {
+        session();
+        allow("poor", "~*", "&*", RIGHTS, "-hincrby");
+        BackendSession poor = redis.session(as("poor:pw"), "jobs", new Redis.Ear());
+        assertThatThrownBy(() -> take(poor, 1))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("hincrby");
+        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isZero();
+    }
+
+    @Test
+    void withoutMemoryNothingIsTakenAndReleasesWait() {
+        BackendSession session = session();
+        Hold hold = takeOne(session);
+        redis.commands().configSet("maxmemory", "1");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("OOM");
+        assertThatThrownBy(() -> giveBack(session, hold)).isInstanceOf(BackendUnavailableException.class);
+        redis.commands().configSet("maxmemory", "0");
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
+    @Test
+    void aReplicaIsUnavailable() {
+        BackendSession session = session();
+        redis.commands().replicaof("127.0.0.1", 1);
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("READONLY");
+        redis.commands().replicaofNoOne();
+        takeOne(session);
+    }
+
+    @Test
+    void aServerThatMayDropKeysIsRefused() {
+        redis.commands().configSet("maxmemory-policy", "allkeys-lru");
+        assertThatThrownBy(() -> redis.backend())
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("allkeys-lru");
+        redis.commands().configSet("maxmemory-policy", "volatile-lru");
+        redis.backend();
+    }
+
+    @Test
+    void whatMayNotBeAskedIsANote() {
+        allow("blind", "~*", "&*", RIGHTS, "-info");
+        SemaphoreBackend backend = as("blind:pw");
+        assertThat(backend.guarantees().notes()).anyMatch(note -> note.contains("eviction"));
+        assertThat(backend.guarantees().has(Capability.DURABLE_STATE)).isFalse();
+        backend.admin().create("jobs", 1);
+        takeOne(redis.session(backend, "jobs", new Redis.Ear()));
+    }
+
+    @Test
+    void afterACrashOfTheServerHoldersHoldAndSessionsGoOn() {
+        BackendSession session = session();
+        BackendSession other = redis.session("jobs");
+        Hold hold = takeOne(session);
+        AtomicInteger hints = new AtomicInteger();
+        session.watch(hints::incrementAndGet);
+        server.kill();
+        assertThatThrownBy(() -> session.check(hold)).isInstanceOf(BackendUnavailableException.class);
+        assertThatThrownBy(() -> take(other, 1)).isInstanceOf(BackendUnavailableException.class);
+        await().until(() -> hints.get() > 0);
+        hints.set(0);
+        server.restart();
+
+        assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        List<Hold> rest = takeHolds(other, 2);
+        assertThat(rest).extracting(Hold::slot).containsExactly(2, 3);
+        // The listening connection comes back by itself, and says that something may have been missed.
+        await().until(() -> hints.get() > 0);
+        hints.set(0);
+        assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
+        giveBack(other, rest.get(0));
+        await().until(() -> hints.get() > 0);
+    }
+
+    @Test
+    void noServerIsUnavailable() {
+        String uri = server.uri();
+        assertThatThrownBy(() -> new RedisBackendProvider()
+                        .open(
+                                BackendUri.parse(uri.substring(0, uri.lastIndexOf(':')) + ":1"),
+                                HolderInfo.ofThisProcess("")))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("127.0.0.1:1");
+    }
+}

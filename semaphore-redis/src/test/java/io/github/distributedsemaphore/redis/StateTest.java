@@ -1,0 +1,181 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** State that somebody else changed, removed, or put there. */
+class StateTest {
+    private Redis redis;
+    private RedisCommands<String, String> commands;
+    private BackendAdmin admin;
+    private final Redis.Ear ear = new Redis.Ear();
+    private BackendSession session;
+    private RedisLayout layout;
+
+    @BeforeEach
+    void open() {
+        redis = new Redis();
+        commands = redis.commands();
+        var backend = redis.backend();
+        admin = backend.admin();
+        admin.create("jobs", 3);
+        session = redis.session(backend, "jobs", ear);
+        layout = redis.layout("jobs");
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"limit, many", "limit, 0", "limit, -1", "limit, 99999999999999999999", "format, 2", "base, x"})
+    void aDamagedControlIsRefusedAndCanBeDestroyed(String field, String value) {
+        takeOne(session);
+        commands.hset(layout.control(), field, value);
+
+        BackendSession other = redis.session("jobs");
+        assertThatThrownBy(() -> take(other, 1))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("'jobs'")
+                .hasMessageContaining(layout.control());
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThatThrownBy(() -> admin.describe("jobs")).isInstanceOf(IncompatibleStateException.class);
+        assertThatThrownBy(() -> admin.create("jobs", 3)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.hget(layout.control(), field)).isEqualTo(value);
+        assertThat(admin.destroy("jobs")).isTrue();
+        assertThat(admin.create("jobs", 3)).isTrue();
+        assertThat(takeHolds(other, 2)).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"c", "h", "e", "l", "m", "w"})
+    void aForeignKeyIsRefusedAndLeftAsItIs(String kind) {
+        String key = redis.layout("other").control().replaceAll("c$", kind);
+        commands.set(key, "mine");
+
+        assertThatThrownBy(() -> admin.create("other", 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.get(key)).isEqualTo("mine");
+    }
+
+    @Test
+    void aForeignHashUnderTheControlKeyIsNoMissingSemaphore() {
+        String key = redis.layout("other").control();
+        commands.hset(key, "colour", "blue");
+
+        BackendSession other = redis.session("other");
+        assertThatThrownBy(() -> admin.create("other", 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThatThrownBy(() -> admin.resize("other", 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThatThrownBy(() -> admin.destroy("other")).isInstanceOf(IncompatibleStateException.class);
+        assertThatThrownBy(() -> take(other, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.hgetall(key)).containsOnlyKeys("colour");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h", "e"})
+    void aKeyThatChangesItsKindIsRefusedAndNothingStaysTaken(String kind) {
+        giveBack(session, takeOne(session));
+        String key = layout.control().replaceAll("c$", kind);
+        commands.del(key);
+        commands.set(key, "mine");
+
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
+        commands.del(key);
+        assertThat(takeHolds(redis.session("jobs"), 3)).hasSize(3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"l", "w"})
+    void whatCannotBeTakenBackNowGoesBackAfterTheRepair(String kind) {
+        BackendSession brief = redis.session("jobs", "detection=1s");
+        giveBack(brief, takeOne(brief));
+        String key = layout.control().replaceAll("c$", kind);
+        commands.del(key);
+        commands.set(key, "mine");
+
+        assertThatThrownBy(() -> take(brief, 1)).isInstanceOf(IncompatibleStateException.class);
+        commands.del(key);
+        BackendSession other = redis.session("jobs", "detection=1s");
+        await().until(() -> take(other, 3) instanceof Answer.Granted);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aHolderThatWasRemovedLearnsOfItAndFreesNobodyElsesSlot(boolean check) {
+        List<Hold> holds = takeHolds(session, 2);
+        commands.multi();
+        commands.hdel(layout.holds(), Integer.toString(holds.get(0).slot()));
+        commands.hincrby(layout.control(), RedisLayout.CHANGES_FIELD, 1);
+        commands.exec();
+        BackendSession other = redis.session("jobs");
+        Hold successor = takeOne(other);
+
+        assertThat(successor.slot()).isEqualTo(holds.get(0).slot());
+        if (check) {
+            assertThat(session.check(holds.get(0))).isEqualTo(HoldState.LOST);
+            assertThat(session.renew(holds).lost()).containsExactly(holds.get(0));
+        }
+        assertThat(giveBack(session, holds.get(0)).lost()).containsExactly(holds.get(0));
+        assertThat(other.check(successor)).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void afterEverythingWasWipedHoldersHaveLostAndEpochsGoOnRising() {
+        Hold hold = takeOne(session);
+        redis.keys().forEach(commands::del);
+
+        assertThat(session.renew(List.of(hold)).lost()).containsExactly(hold);
+        assertThat(take(session, 1)).isEqualTo(Answer.MISSING);
+        assertThat(ear.lost).containsExactly(hold);
+        assertThat(admin.create("jobs", 3)).isTrue();
+        assertThat(takeOne(redis.session("jobs")).epoch()).isGreaterThan(hold.lastEpoch());
+        assertThat(takeOne(session).slot()).isEqualTo(2);
+    }
+
+    @Test
+    void anotherServerWithOlderDataGrantsHigherEpochs() {
+        Hold hold = takeOne(session);
+        String slot = Integer.toString(hold.slot());
+        session.close();
+        // What a replica looks like that was promoted without the last grants.
+        commands.hset(layout.control(), RedisLayout.SERVER_FIELD, "another");
+        commands.hdel(layout.epochs(), slot);
+
+        BackendSession afterwards = redis.session("jobs");
+        Hold first = takeOne(afterwards);
+        assertThat(first.slot()).isEqualTo(hold.slot());
+        assertThat(first.epoch()).isGreaterThan(hold.lastEpoch());
+        String base = commands.hget(layout.control(), RedisLayout.BASE_FIELD);
+        takeOne(redis.session("jobs"));
+        assertThat(commands.hget(layout.control(), RedisLayout.BASE_FIELD)).isEqualTo(base);
+    }
+
+    @Test
+    void slotsOfAClientThatIsNotThereAreFreedInTheEnd() {
+        BackendSession brief = redis.session("jobs", "detection=1s");
+        takeHolds(session, 2);
+        takeOne(redis.session("jobs"));
+        commands.hset(layout.holds(), "3", "nobody.1:1:1:1:1");
+        await().until(() -> take(brief, 1) instanceof Answer.Granted);
+    }
+}

@@ -1,0 +1,55 @@
+package io.github.distributedsemaphore.tck;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What the kit wants of a new client. Immutable.
+ *
+ * @param label what the client calls itself; empty for nothing
+ * @param settings further settings by name, as {@link
+ *     io.github.distributedsemaphore.SemaphoreClientBuilder#set} takes them
+ */
+public record ClientSpec(String label, Map<String, String> settings) {
+    /**
+     * Keeps an unmodifiable copy.
+     *
+     * @param label see the record
+     * @param settings see the record
+     */
+    public ClientSpec {
+        settings = Map.copyOf(settings);
+    }
+
+    /**
+     * Returns the client of which nothing special is wanted.
+     *
+     * @return no label, no settings
+     */
+    public static ClientSpec plain() {
+        return new ClientSpec("", Map.of());
+    }
+
+    /**
+     * Returns the same with a label.
+     *
+     * @param newLabel the label
+     * @return a copy
+     */
+    public ClientSpec labelled(String newLabel) {
+        return new ClientSpec(newLabel, settings);
+    }
+
+    /**
+     * Returns the same with one more setting.
+     *
+     * @param name its name
+     * @param value its value
+     * @return a copy
+     */
+    public ClientSpec with(String name, String value) {
+        Map<String, String> more = new LinkedHashMap<>(settings);
+        more.put(name, value);
+        return new ClientSpec(label, more);
+    }
+}

@@ -1,0 +1,328 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** Section 2: who waits is served, and no permit vanishes. */
+@Section
+public abstract class LivenessRules {
+    private static final Duration BUDGET = Duration.ofMillis(1_500);
+
+    /** For subclasses. */
+    protected LivenessRules() {}
+
+    @Test
+    @Rule("2.1")
+    void aReleaseWakesAWaiterOfAnotherClientInTime(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore waiting = tck.client().semaphore(name);
+        for (int unused : tck.repeat(50, BUDGET)) {
+            Permit held = tck.home().semaphore(name).acquire(tck.patience());
+            Task<Permit> waiter = Waiters.blocked(tck, "waiter", waiting);
+            long since = System.nanoTime();
+            held.release();
+            Waiters.served(tck, waiter, since, "a release did not wake the waiter of another client")
+                    .release();
+        }
+    }
+
+    @Test
+    @Rule("2.1")
+    void releasingTwoWakesTwoOfThree(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        PermitGroup held = tck.home().semaphore(name).acquire(3, tck.patience());
+        List<CompletableFuture<Permit>> waiters = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            waiters.add(tck.client().semaphore(name).acquireAsync(tck.patience()));
+        }
+        held.permits().get(0).release();
+        held.permits().get(2).release();
+        tck.await(
+                "two releases serve two of three waiters",
+                tck.guarantees().wakeUp(),
+                () -> waiters.stream().filter(CompletableFuture::isDone).count() == 2);
+        tck.proveNothing(
+                "two releases serve only two of three waiters",
+                () -> waiters.stream().filter(CompletableFuture::isDone).count() == 2);
+        held.close();
+        for (CompletableFuture<Permit> waiter : waiters) {
+            Waiters.served(tck, waiter, "the third release did not wake the last waiter")
+                    .release();
+        }
+    }
+
+    @Test
+    @Rule("2.3")
+    void aClientThatIsClosedInOrderLeavesItsPermitsFree(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        SemaphoreClient leaving = tck.client();
+        tck.take(leaving.semaphore(name), 3);
+        CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync(tck.patience());
+        long since = System.nanoTime();
+        leaving.close();
+        tck.assertWithin(Bound.RELEASE, tck.guarantees().operation().multipliedBy(5), System.nanoTime() - since);
+        Waiters.served(tck, waiter, "closing a client did not free its permits").release();
+        assertThat(tck.home().semaphore(name).tryAcquire(3))
+                .as("all permits of a client that was closed in order are free when close returned")
+                .isPresent();
+    }
+
+    @Test
+    @Rule("2.4")
+    void aReleaseThatRacesTheStartOfAWaitIsNotMissed(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        List<DistributedSemaphore> views =
+                List.of(tck.home().semaphore(name), tck.client().semaphore(name));
+        Permit[] holder = {views.get(0).acquire(tck.patience())};
+        Permit[] next = new Permit[1];
+        long[] times = new long[2];
+        Race.run(
+                tck,
+                reporter,
+                round -> {},
+                round -> {
+                    holder[0].release();
+                    times[0] = System.nanoTime();
+                },
+                round -> {
+                    next[0] = views.get(round % 2)
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()).multipliedBy(2))
+                            .orElseThrow(
+                                    () -> new AssertionError("a release that raced the start of a wait was missed"));
+                    times[1] = System.nanoTime();
+                },
+                round -> {
+                    assertThat(Duration.ofNanos(times[1] - times[0]))
+                            .as("a release that raced the start of a wait was missed: time until the grant")
+                            .isLessThanOrEqualTo(tck.scaled(tck.guarantees().wakeUp()));
+                    holder[0] = next[0];
+                });
+        holder[0].release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.5")
+    void aWaiterThatIsCancelledJustWhenItIsChosenPassesThePermitOn(TckFixture tck, TestReporter reporter)
+            throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<DistributedSemaphore> views = List.of(semaphore, tck.client().semaphore(name));
+        List<CompletableFuture<Permit>> futures = new ArrayList<>();
+        Permit[] held = new Permit[1];
+        Race.run(
+                tck,
+                reporter,
+                round -> {
+                    held[0] = semaphore
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                            .orElseThrow(() -> new AssertionError(
+                                    "a cancelled waiter did not pass the permit on, before race " + round));
+                    futures.clear();
+                    futures.add(views.get(round / 2 % 2).acquireAsync());
+                    futures.add(views.get(round % 2).acquireAsync(tck.patience()));
+                },
+                round -> held[0].release(),
+                round -> futures.get(0).cancel(true),
+                round -> {
+                    if (!futures.get(0).isCancelled()) {
+                        futures.get(0).get().release();
+                    }
+                    Waiters.served(tck, futures.get(1), "a cancelled waiter did not pass the permit on to the next")
+                            .release();
+                });
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.6")
+    void aStormOfShortAttemptsHoldsUpNoRealWaiter(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = Waiters.blocked(tck, "real waiter", tck.client().semaphore(name));
+        List<Task<Integer>> storm = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            storm.add(tck.spawn("storm", () -> {
+                int granted = 0;
+                for (int round : tck.repeat(3_000, Duration.ofMillis(500))) {
+                    granted += semaphore
+                                    .tryAcquire(Duration.ofNanos(round % 3 * 100_000L))
+                                    .isPresent()
+                            ? 1
+                            : 0;
+                }
+                return granted;
+            }));
+        }
+        for (Task<Integer> task : storm) {
+            assertThat(task.result())
+                    .as("permits granted while the only one was held")
+                    .isZero();
+        }
+        Task<Permit> late = Waiters.blocked(tck, "waiter behind the storm", semaphore);
+        long since = System.nanoTime();
+        held.release();
+        Waiters.served(tck, waiter, since, "after a storm of short attempts a release did not reach the real waiter")
+                .release();
+        Waiters.served(
+                        tck,
+                        late,
+                        System.nanoTime(),
+                        "after a storm of short attempts a release did not reach the waiter behind it")
+                .release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.7")
+    void everyContenderGetsItsTurn(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        int contenders = 10;
+        int turns = tck.rounds(50, 5);
+        AtomicIntegerArray served = new AtomicIntegerArray(contenders);
+        CountDownLatch all = new CountDownLatch(contenders);
+        List<Task<Void>> tasks = new ArrayList<>();
+        List<SemaphoreClient> clients = List.of(tck.home(), tck.client());
+        for (int i = 0; i < contenders; i++) {
+            int me = i;
+            DistributedSemaphore semaphore = clients.get(i % 2).semaphore(name);
+            tasks.add(tck.spawn("contender " + me, () -> {
+                while (all.getCount() > 0) {
+                    Permit permit = semaphore.acquire(tck.patience());
+                    Occupancy.letOthersIn();
+                    permit.release();
+                    if (served.incrementAndGet(me) == turns) {
+                        all.countDown();
+                    }
+                }
+                return null;
+            }));
+        }
+        boolean allServed = all.await(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
+        assertThat(allServed)
+                .as("a contender got no turn within %s; turns: %s", tck.patience(), served)
+                .isTrue();
+        for (Task<Void> task : tasks) {
+            task.result();
+        }
+    }
+
+    @Test
+    @Rule("2.8")
+    void theLimitIsReallyReached(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        for (List<SemaphoreClient> clients :
+                List.of(List.of(tck.home(), tck.home(), tck.home()), List.of(tck.home(), tck.client(), tck.client()))) {
+            Duration bound =
+                    tck.scaled(tck.guarantees().wakeUp().plus(tck.guarantees().operation()));
+            CountDownLatch together = new CountDownLatch(3);
+            List<Task<Boolean>> holders = new ArrayList<>();
+            for (SemaphoreClient client : clients) {
+                holders.add(tck.spawn("holder", () -> {
+                    try (Permit permit = client.semaphore(name).acquire(tck.patience())) {
+                        together.countDown();
+                        return permit.isValid() && together.await(bound.toNanos(), TimeUnit.NANOSECONDS);
+                    }
+                }));
+            }
+            for (Task<Boolean> holder : holders) {
+                assertThat(holder.result())
+                        .as("three hold at once where the limit is 3: fewer are let in than allowed")
+                        .isTrue();
+            }
+        }
+    }
+
+    @Test
+    @Rule("2.9")
+    void afterThousandsOfRoundsExactlyTheLimitCanBeHad(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Task<Void>> tasks = new ArrayList<>();
+        for (SemaphoreClient client : List.of(tck.home(), tck.client())) {
+            for (int i = 0; i < 2; i++) {
+                Random random = new Random(tck.random().nextLong());
+                tasks.add(tck.spawn("round tripper", () -> {
+                    for (int unused : tck.repeat(2_500, BUDGET)) {
+                        DistributedSemaphore semaphore = client.semaphore(name);
+                        PermitGroup group = semaphore.acquire(1 + random.nextInt(2), tck.patience());
+                        group.permits().get(0).release();
+                        group.close();
+                        group.permits().get(0).close();
+                    }
+                    return null;
+                }));
+            }
+        }
+        for (Task<Void> task : tasks) {
+            task.result();
+        }
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("2.12")
+    void aWaiterOutlastsEveryTimeoutOfTheBackend(TckFixture tck) throws Exception {
+        Duration wait = longest(tck.guarantees().operation(), tck.guarantees().detectionMax())
+                .multipliedBy(3)
+                .dividedBy(2);
+        LongHolds.assumeTimeFor(tck, wait);
+        String name = tck.create(1);
+        Permit held = tck.client().semaphore(name).acquire(tck.patience());
+        Duration longer = wait.multipliedBy(2).plus(tck.patience());
+        Task<Permit> waiter =
+                tck.spawn("patient waiter", () -> tck.home().semaphore(name).acquire(longer));
+        tck.proveNothing("a patient waiter goes on waiting", wait, () -> !waiter.isDone());
+        long since = System.nanoTime();
+        held.release();
+        Permit permit = Waiters.served(tck, waiter, since, "a waiter that had waited for long was not served");
+        assertThat(permit.isValid()).as("the permit after a long wait is valid").isTrue();
+        permit.release();
+    }
+
+    private static Duration longest(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
+    }
+
+    @Test
+    @Rule("2.13")
+    void crowdsOfBlockedWaitersDelayNoOtherName(TckFixture tck) throws Exception {
+        String busy = tck.create(1);
+        String quiet = tck.create(1);
+        Permit held = tck.home().semaphore(busy).acquire(tck.patience());
+        List<CompletableFuture<Permit>> crowd = new ArrayList<>();
+        List<Task<Permit>> threads = new ArrayList<>();
+        for (int i = 0; i < tck.rounds(400, 60); i++) {
+            crowd.add(tck.home().semaphore(busy).acquireAsync());
+            if (i % 4 == 0) {
+                threads.add(tck.spawn(
+                        "blocked " + i, () -> tck.home().semaphore(busy).acquire()));
+            }
+        }
+        threads.forEach(Task::awaitBlocked);
+        for (int unused : tck.repeat(50, BUDGET)) {
+            long since = System.nanoTime();
+            tck.home().semaphore(quiet).acquire(tck.patience()).release();
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation().multipliedBy(2), System.nanoTime() - since);
+        }
+        crowd.forEach(future -> future.cancel(true));
+        threads.forEach(Task::interrupt);
+        threads.forEach(task -> task.failure(InterruptedException.class));
+        held.release();
+        tck.assertFree(busy, 1);
+    }
+}

@@ -1,0 +1,181 @@
+package io.github.distributedsemaphore.tck;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+
+/**
+ * The whole kit. An adapter's test extends it and supplies a {@linkplain SemaphoreTckHarness harness}; the sections come
+ * with it. One section alone is run by its tag, which is the name of its nested class in lower case, or by a test class
+ * that extends the section and implements {@link HarnessSource}.
+ *
+ * <p>{@code tck.mode} is {@code quick} (by default, under two minutes) or {@code full}; {@code tck.timeout.factor} multiplies
+ * all time-outs; {@code tck.seed} repeats the random choices of a run.
+ */
+@Section
+public abstract class SemaphoreTck implements HarnessSource {
+    /** For subclasses. */
+    protected SemaphoreTck() {}
+
+    /** See {@link SafetyRules}. */
+    @Nested
+    @DisplayName("1 Safety")
+    @Tag("safety")
+    public class Safety extends SafetyRules {
+        /** For JUnit. */
+        public Safety() {}
+    }
+
+    /** See {@link LivenessRules}. */
+    @Nested
+    @DisplayName("2 Liveness")
+    @Tag("liveness")
+    public class Liveness extends LivenessRules {
+        /** For JUnit. */
+        public Liveness() {}
+    }
+
+    /** See {@link TimeoutRules}. */
+    @Nested
+    @DisplayName("3 Timeout")
+    @Tag("timeout")
+    public class Timeout extends TimeoutRules {
+        /** For JUnit. */
+        public Timeout() {}
+    }
+
+    /** See {@link InterruptRules}. */
+    @Nested
+    @DisplayName("3 Interrupt")
+    @Tag("interrupt")
+    public class Interrupt extends InterruptRules {
+        /** For JUnit. */
+        public Interrupt() {}
+    }
+
+    /** See {@link ReleaseRules}. */
+    @Nested
+    @DisplayName("4 Release")
+    @Tag("release")
+    public class Release extends ReleaseRules {
+        /** For JUnit. */
+        public Release() {}
+    }
+
+    /** See {@link VerificationRules}. */
+    @Nested
+    @DisplayName("5 Verification")
+    @Tag("verification")
+    public class Verification extends VerificationRules {
+        /** For JUnit. */
+        public Verification() {}
+    }
+
+    /** See {@link LossRules}. */
+    @Nested
+    @DisplayName("6 Loss")
+    @Tag("loss")
+    public class Loss extends LossRules {
+        /** For JUnit. */
+        public Loss() {}
+    }
+
+    /** See {@link FencingRules}. */
+    @Nested
+    @DisplayName("7 Fencing")
+    @Tag("fencing")
+    public class Fencing extends FencingRules {
+        /** For JUnit. */
+        public Fencing() {}
+    }
+
+    /** See {@link AdministrationRules}. */
+    @Nested
+    @DisplayName("8 Administration")
+    @Tag("administration")
+    public class Administration extends AdministrationRules {
+        /** For JUnit. */
+        public Administration() {}
+    }
+
+    /** See {@link ResizeRules}. */
+    @Nested
+    @DisplayName("8 Resize")
+    @Tag("resize")
+    public class Resize extends ResizeRules {
+        /** For JUnit. */
+        public Resize() {}
+    }
+
+    /** See {@link InspectionRules}. */
+    @Nested
+    @DisplayName("9 Inspection")
+    @Tag("inspection")
+    public class Inspection extends InspectionRules {
+        /** For JUnit. */
+        public Inspection() {}
+    }
+
+    /** See {@link AsyncRules}. */
+    @Nested
+    @DisplayName("10 Async")
+    @Tag("async")
+    public class Async extends AsyncRules {
+        /** For JUnit. */
+        public Async() {}
+    }
+
+    /** See {@link FairnessRules}. */
+    @Nested
+    @DisplayName("11 Fairness")
+    @Tag("fairness")
+    public class Fairness extends FairnessRules {
+        /** For JUnit. */
+        public Fairness() {}
+    }
+
+    /** See {@link InputRules}. */
+    @Nested
+    @DisplayName("12 Input")
+    @Tag("input")
+    public class Input extends InputRules {
+        /** For JUnit. */
+        public Input() {}
+    }
+
+    /** See {@link PauseRules}. */
+    @Nested
+    @DisplayName("14 Pause")
+    @Tag("pause")
+    public class Pause extends PauseRules {
+        /** For JUnit. */
+        public Pause() {}
+    }
+
+    /** See {@link HygieneRules}. */
+    @Nested
+    @DisplayName("16 Hygiene")
+    @Tag("hygiene")
+    public class Hygiene extends HygieneRules {
+        /** For JUnit. */
+        public Hygiene() {}
+    }
+
+    /** See {@link CrossProcessRules}. */
+    @Nested
+    @DisplayName("Over processes")
+    @Tag("cross-process")
+    public class CrossProcess extends CrossProcessRules {
+        /** For JUnit. */
+        public CrossProcess() {}
+    }
+
+    /** See {@link CrashRules}. */
+    @Nested
+    @DisplayName("Crashes")
+    @Tag("crash")
+    public class Crash extends CrashRules {
+        /** For JUnit. */
+        public Crash() {}
+    }
+}

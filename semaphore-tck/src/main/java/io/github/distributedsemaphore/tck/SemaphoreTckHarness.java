@@ -1,0 +1,88 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.agent.AgentLauncher;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What the author of an adapter writes so that the kit can test it. {@link UriHarness} does most of it for a backend that
+ * is reached by a URI; a backend inside the process supplies clients itself.
+ *
+ * <p>What the backend promises is not said here: the kit asks {@link SemaphoreClient#guarantees}, shows each capability
+ * that is declared and the absence of each that is not. A rule whose capability is declared but whose hook is missing
+ * here fails: what cannot be shown may not be claimed.
+ *
+ * <p>Called from several threads, but for {@link #close}.
+ */
+public interface SemaphoreTckHarness extends AutoCloseable {
+    /**
+     * Connects a new client, independent of all others: with its own connections and its own identity.
+     *
+     * @param spec what it is to be like
+     * @return the client; the kit closes it
+     */
+    SemaphoreClient connect(ClientSpec spec);
+
+    /**
+     * Says how to start another JVM with a client of the same backend (level 1).
+     *
+     * @return empty if the backend lives in this process
+     */
+    default Optional<AgentLauncher> agents() {
+        return Optional.empty();
+    }
+
+    /**
+     * Returns the grip at the stored state (level 4).
+     *
+     * @return empty if there is none
+     */
+    default Optional<StateProbe> state() {
+        return Optional.empty();
+    }
+
+    /**
+     * Lists what is at the backend now. After each test and its clean-up it must be what it was before the first.
+     *
+     * @return what is there; nothing by default, which the report tells
+     */
+    default Leftovers leftovers() {
+        return Leftovers.NONE;
+    }
+
+    /**
+     * Returns a name for a semaphore, different each time.
+     *
+     * @param run the name space of this run: lower-case letters, digits and hyphens
+     * @param hint what the name is for, a few characters
+     * @return the name
+     */
+    default String uniqueName(String run, String hint) {
+        return run + "-" + hint;
+    }
+
+    /**
+     * Tells which threads stay although every client is closed, because they belong to something that is shared by
+     * design, such as a library's common pool.
+     *
+     * @param thread a live thread that was not there before the run
+     * @return true if it may stay; the reason belongs into the documentation of the adapter
+     */
+    default boolean mayStay(Thread thread) {
+        return false;
+    }
+
+    /**
+     * Names the rules whose capability is declared and which this harness cannot show. The report prints them.
+     *
+     * @return a reason by rule id
+     */
+    default Map<String, String> unproven() {
+        return Map.of();
+    }
+
+    /** Ends what the harness started. */
+    @Override
+    default void close() {}
+}

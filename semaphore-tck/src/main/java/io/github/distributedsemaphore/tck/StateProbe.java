@@ -1,0 +1,76 @@
+package io.github.distributedsemaphore.tck;
+
+import java.util.List;
+
+/**
+ * A look and a grip at the stored state past the adapter: through a channel of its own, not the adapter's client (level
+ * 4). Each method that an author leaves out aborts the rules that need it. Every method returns when its effect is there,
+ * and throws if it had none: a fault that did nothing proves nothing.
+ */
+public interface StateProbe {
+    /**
+     * Removes all that is stored of a semaphore, as an operator or an eviction would.
+     *
+     * @param name the semaphore
+     */
+    default void wipe(String name) {
+        throw new HookMissingException("StateProbe.wipe");
+    }
+
+    /**
+     * Removes one holder from the stored state, as an operator would.
+     *
+     * @param name the semaphore
+     * @param slot the slot
+     */
+    default void removeHolder(String name, int slot) {
+        throw new HookMissingException("StateProbe.removeHolder");
+    }
+
+    /**
+     * Lists the ways in which {@link #corrupt} can damage stored state.
+     *
+     * @return a word for each; empty if it cannot
+     */
+    default List<String> corruptions() {
+        return List.of();
+    }
+
+    /**
+     * Damages the stored state of a semaphore.
+     *
+     * @param name the semaphore
+     * @param kind one of {@link #corruptions}
+     */
+    default void corrupt(String name, String kind) {
+        throw new HookMissingException("StateProbe.corrupt");
+    }
+
+    /**
+     * Puts something foreign where the semaphore of this name would be stored.
+     *
+     * @param name a name that is not in use
+     */
+    default void occupy(String name) {
+        throw new HookMissingException("StateProbe.occupy");
+    }
+
+    /**
+     * Returns what is stored where {@link #occupy} put something, to see that it is untouched.
+     *
+     * @param name the name
+     * @return its content in any form that can be compared
+     */
+    default String occupant(String name) {
+        throw new HookMissingException("StateProbe.occupant");
+    }
+
+    /**
+     * Takes away what {@link #occupy} or {@link #corrupt} put.
+     *
+     * @param name the name
+     */
+    default void remove(String name) {
+        throw new HookMissingException("StateProbe.remove");
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.distributedsemaphore.tck;
+
+import java.lang.reflect.Method;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestWatcher;
+import org.opentest4j.TestAbortedException;
+
+/** Gives each test its fixture, ends it after the test, and notes for each rule how its tests went. */
+public final class TckExtension implements ParameterResolver, AfterEachCallback, TestWatcher {
+    private static final Namespace NAMESPACE = Namespace.create(TckExtension.class);
+
+    /** For JUnit. */
+    public TckExtension() {}
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+        Class<?> type = parameter.getParameter().getType();
+        return context.getTestMethod().isPresent() ? type == TckFixture.class : type == TckRun.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        if (parameter.getParameter().getType() == TckRun.class) {
+            return startedRun(context).orElseThrow(() -> new TestAbortedException("no test of the kit ran"));
+        }
+        return context.getStore(NAMESPACE).computeIfAbsent(TckFixture.class, key -> fixture(context));
+    }
+
+    private static TckFixture fixture(ExtensionContext context) {
+        TckRun run = run(context);
+        List<String> rules = rules(context);
+        return new TckFixture(
+                run, rules, run.settings().seed() + context.getUniqueId().hashCode());
+    }
+
+    /** The run belongs to the outermost test class, so that all sections share it and it ends with them. */
+    static TckRun run(ExtensionContext context) {
+        ExtensionContext outermost = outermost(context);
+        return outermost
+                .getStore(NAMESPACE)
+                .computeIfAbsent(
+                        TckRun.class,
+                        key -> new TckRun(
+                                outermost.getRequiredTestClass().getSimpleName(),
+                                TckSettings.from(name ->
+                                        context.getConfigurationParameter(name).orElse(null)),
+                                source(context).harness()),
+                        TckRun.class);
+    }
+
+    static Optional<TckRun> startedRun(ExtensionContext context) {
+        return Optional.ofNullable(outermost(context).getStore(NAMESPACE).get(TckRun.class, TckRun.class));
+    }
+
+    private static ExtensionContext outermost(ExtensionContext context) {
+        ExtensionContext outermost = context;
+        for (Optional<ExtensionContext> next = Optional.of(context);
+                next.isPresent();
+                next = next.get().getParent()) {
+            if (next.get().getTestClass().isPresent()) {
+                outermost = next.get();
+            }
+        }
+        return outermost;
+    }
+
+    private static HarnessSource source(ExtensionContext context) {
+        return context.getRequiredTestInstances().getAllInstances().stream()
+                .filter(HarnessSource.class::isInstance)
+                .map(HarnessSource.class::cast)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException(context.getRequiredTestClass()
+                                .getName() + " supplies no harness: extend SemaphoreTck, or implement HarnessSource"));
+    }
+
+    static List<String> rules(ExtensionContext context) {
+        Optional<Rule> rule = context.getTestMethod().map((Method method) -> method.getAnnotation(Rule.class));
+        return rule.map(Rule::value).map(List::of).orElse(List.of());
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) throws Exception {
+        TckFixture fixture = context.getStore(NAMESPACE).get(TckFixture.class, TckFixture.class);
+        if (fixture != null) {
+            fixture.finish(context.getExecutionException().isPresent());
+        }
+    }
+
+    @Override
+    public void testSuccessful(ExtensionContext context) {
+        startedRun(context).ifPresent(run -> run.results().passed(rules(context)));
+    }
+
+    @Override
+    public void testFailed(ExtensionContext context, @Nullable Throwable cause) {
+        startedRun(context).ifPresent(run -> run.results().failed(rules(context), String.valueOf(cause)));
+    }
+
+    @Override
+    public void testAborted(ExtensionContext context, @Nullable Throwable cause) {
+        String reason = cause == null ? "aborted" : String.valueOf(cause.getMessage());
+        startedRun(context).ifPresent(run -> run.results().aborted(rules(context), reason));
+    }
+}

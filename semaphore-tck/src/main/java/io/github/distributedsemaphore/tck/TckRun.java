@@ -1,0 +1,162 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.agent.AgentPool;
+import io.github.distributedsemaphore.tck.report.Conformance;
+import io.github.distributedsemaphore.tck.report.ConformanceFiles;
+import io.github.distributedsemaphore.tck.report.Measurements;
+import io.github.distributedsemaphore.tck.report.PortUse;
+import io.github.distributedsemaphore.tck.report.RuleResults;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One run of the kit over one harness: what all its tests share. Thread-safe. */
+final class TckRun implements AutoCloseable {
+    private static final AtomicInteger RUNS = new AtomicInteger();
+
+    private final String title;
+    private final TckSettings settings;
+    private final SemaphoreTckHarness harness;
+    private final String nameSpace;
+    private final AtomicInteger names = new AtomicInteger();
+    private final SemaphoreClient janitor;
+    private final Hygiene hygiene;
+    private final Measurements measurements = new Measurements();
+    private final PortUse portUse = new PortUse();
+    private final PortRecorder recorder = new PortRecorder(portUse, measurements);
+    private final RuleResults results = new RuleResults();
+    private final Optional<AgentPool> agents;
+
+    TckRun(String title, TckSettings settings, SemaphoreTckHarness harness) {
+        this.title = title;
+        this.settings = settings;
+        this.harness = harness;
+        this.nameSpace = "tck" + Long.toString(ProcessHandle.current().pid(), 36) + "-" + RUNS.incrementAndGet() + "-"
+                + Long.toString(System.currentTimeMillis() % 100_000_000, 36);
+        this.agents = harness.agents().map(AgentPool::new);
+        this.janitor = harness.connect(ClientSpec.plain());
+        warmUp();
+        this.hygiene = new Hygiene(this);
+    }
+
+    /** Has everything that the first use sets up for good be there before the baseline is taken. The rules judge, not this. */
+    private void warmUp() {
+        String name = uniqueName("first");
+        janitor.admin().create(name, 1);
+        try (SemaphoreClient first = harness.connect(ClientSpec.plain())) {
+            Optional<Permit> held = first.semaphore(name).tryAcquire();
+            janitor.semaphore(name).tryAcquire(Duration.ofMillis(50)).ifPresent(Permit::close);
+            held.ifPresent(Permit::close);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+        janitor.admin().destroy(name);
+    }
+
+    String title() {
+        return title;
+    }
+
+    TckSettings settings() {
+        return settings;
+    }
+
+    SemaphoreTckHarness harness() {
+        return harness;
+    }
+
+    Guarantees guarantees() {
+        return janitor.guarantees();
+    }
+
+    Janitor janitor() {
+        return new Janitor(janitor);
+    }
+
+    Hygiene hygiene() {
+        return hygiene;
+    }
+
+    Measurements measurements() {
+        return measurements;
+    }
+
+    PortUse portUse() {
+        return portUse;
+    }
+
+    PortRecorder recorder() {
+        return recorder;
+    }
+
+    RuleResults results() {
+        return results;
+    }
+
+    Optional<AgentPool> agents() {
+        return agents;
+    }
+
+    List<String> listNames() {
+        return janitor.admin().names();
+    }
+
+    String nameSpace() {
+        return nameSpace;
+    }
+
+    String uniqueName(String hint) {
+        return harness.uniqueName(nameSpace, names.incrementAndGet() + hint);
+    }
+
+    private void report() {
+        Map<String, String> how = new LinkedHashMap<>();
+        how.put("mode", settings.full() ? "full" : "quick");
+        how.put("seed", Long.toString(settings.seed()));
+        how.put("timeoutFactor", Double.toString(settings.factor()));
+        how.put("java", System.getProperty("java.version"));
+        how.put("system", System.getProperty("os.name") + " " + System.getProperty("os.version"));
+        how.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
+        String level = (agents.isPresent() ? "0-1" : "0") + (harness.state().isPresent() ? " and 4" : "");
+        Conformance conformance =
+                Conformance.of(title, how, guarantees(), level, results, measurements, portUse, harness.unproven());
+        ConformanceFiles.write(conformance, settings.reports().resolve(title));
+        System.out.println(conformance.summary());
+    }
+
+    @Override
+    public void close() {
+        Failures failures = new Failures();
+        if (settings.report()) {
+            failures.collect(this::report);
+        }
+        agents.ifPresent(pool -> failures.collect(pool::close));
+        failures.collect(janitor::close);
+        failures.collect(this::closeHarness);
+        failures.rethrow();
+    }
+
+    private void closeHarness() {
+        try {
+            harness.close();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException("the harness did not close", e);
+        }
+    }
+
+    /** Removes what tests created, by a client of its own. */
+    record Janitor(SemaphoreClient client) {
+        void destroy(String name) {
+            client.admin().destroy(name);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Threads and futures that wait for permits, and whether they are served in time. */
+final class Waiters {
+    private Waiters() {}
+
+    /** Starts a thread that acquires, and returns when it waits. */
+    static Task<Permit> blocked(TckFixture tck, String what, DistributedSemaphore semaphore) {
+        Task<Permit> waiter = tck.spawn(what, () -> semaphore.acquire(tck.patience()));
+        waiter.awaitBlocked();
+        return waiter;
+    }
+
+    /** Returns the permit of a waiter that must be served within the declared wake-up time. */
+    static Permit served(TckFixture tck, Task<Permit> waiter, long since, String otherwise) throws Exception {
+        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        while (!waiter.isDone()) {
+            if (System.nanoTime() - since > bound.toNanos()) {
+                throw new AssertionError(otherwise + " (not served within " + bound + ")");
+            }
+            Pause.millis(1);
+        }
+        Permit permit = waiter.result();
+        tck.measure(Bound.WAKE_UP, Math.max(0, waiter.endedAt() - since));
+        return permit;
+    }
+
+    /** Returns the permit of a future that must be served within the declared wake-up time. */
+    static Permit served(TckFixture tck, CompletableFuture<Permit> waiter, String otherwise) throws Exception {
+        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        long since = System.nanoTime();
+        try {
+            Permit permit = waiter.get(bound.toNanos(), TimeUnit.NANOSECONDS);
+            tck.measure(Bound.WAKE_UP, System.nanoTime() - since);
+            return permit;
+        } catch (TimeoutException e) {
+            throw new AssertionError(otherwise + " (not served within " + bound + ")", e);
+        } catch (ExecutionException e) {
+            throw new AssertionError(otherwise + " (failed: " + e.getCause() + ")", e);
+        }
+    }
+}

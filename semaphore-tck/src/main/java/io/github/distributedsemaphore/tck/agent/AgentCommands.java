@@ -1,0 +1,157 @@
+package io.github.distributedsemaphore.tck.agent;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.ProcessLog;
+import io.github.distributedsemaphore.tck.history.Workload;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** What an agent can do. Thread-safe. */
+final class AgentCommands {
+    private final AtomicLong refs = new AtomicLong();
+    private final Map<Long, HeldByAgent> held = new ConcurrentHashMap<>();
+    private volatile @Nullable SemaphoreClient client;
+
+    void carryOut(String command, JsonObject request, JsonObject answer) throws Exception {
+        switch (command) {
+            case "ping" -> answer.addProperty("now", System.nanoTime());
+            case "connect" -> connect(request);
+            case "create" ->
+                answer.addProperty(
+                        "created",
+                        client().admin()
+                                .create(
+                                        text(request, "name"),
+                                        request.get("limit").getAsInt()));
+            case "resizeForEver" -> resizeForEver(request);
+            case "acquire" -> acquire(request, answer);
+            case "release" -> release(held(request), answer);
+            case "verify" ->
+                answer.addProperty(
+                        "verification", held(request).permits().get(0).verify().name());
+            case "state" -> held(request).describe(answer);
+            case "free" ->
+                answer.addProperty(
+                        "free", client().semaphore(text(request, "name")).availablePermits());
+            case "workload" -> workload(request, answer);
+            case "threads" -> answer.add("threads", threads());
+            case "close" -> client().close();
+            default -> throw new IllegalArgumentException("unknown command " + command);
+        }
+    }
+
+    private void connect(JsonObject request) {
+        SemaphoreClientBuilder builder = SemaphoreClient.builder(text(request, "uri"));
+        request.getAsJsonObject("settings")
+                .entrySet()
+                .forEach(setting ->
+                        builder.set(setting.getKey(), setting.getValue().getAsString()));
+        client = builder.connect();
+    }
+
+    private void acquire(JsonObject request, JsonObject answer) throws InterruptedException {
+        DistributedSemaphore semaphore = client().semaphore(text(request, "name"));
+        int count = request.get("count").getAsInt();
+        Optional<List<Permit>> permits = request.has("wait")
+                ? semaphore
+                        .tryAcquire(count, Duration.ofNanos(request.get("wait").getAsLong()))
+                        .map(PermitGroup::permits)
+                : semaphore.tryAcquire(count).map(PermitGroup::permits);
+        long returned = System.nanoTime();
+        answer.addProperty("returned", returned);
+        if (permits.isPresent()) {
+            boolean fencing = client().guarantees().has(Capability.FENCING);
+            granted(permits.get(), fencing, returned, answer);
+        }
+    }
+
+    private void granted(List<Permit> permits, boolean fencing, long returned, JsonObject answer) {
+        long ref = refs.incrementAndGet();
+        held.put(ref, new HeldByAgent(permits));
+        JsonArray slots = new JsonArray();
+        JsonArray epochs = new JsonArray();
+        long validUntil = Long.MAX_VALUE;
+        for (Permit permit : permits) {
+            slots.add(permit.slot());
+            validUntil = Math.min(validUntil, ProcessLog.sureUntil(permit, returned));
+            if (fencing) {
+                epochs.add(permit.fence().epoch());
+            }
+        }
+        answer.addProperty("ref", ref);
+        answer.add("slots", slots);
+        answer.add("epochs", epochs);
+        answer.addProperty("validUntil", validUntil);
+    }
+
+    private static void release(HeldByAgent permits, JsonObject answer) {
+        JsonArray outcomes = new JsonArray();
+        for (Permit permit : permits.permits()) {
+            outcomes.add(permit.release().name());
+        }
+        permits.end();
+        answer.add("outcomes", outcomes);
+    }
+
+    /** Two limits in turn, until somebody kills the process in the middle of it. */
+    private void resizeForEver(JsonObject request) {
+        String name = text(request, "name");
+        while (true) {
+            client().admin().resize(name, request.get("low").getAsInt());
+            client().admin().resize(name, request.get("high").getAsInt());
+        }
+    }
+
+    private void workload(JsonObject request, JsonObject answer) {
+        Workload workload = AgentJson.workload(request);
+        HistoryRecorder recorder = new HistoryRecorder(
+                text(request, "prefix"), client().guarantees().has(Capability.FENCING));
+        JsonArray lines = new JsonArray();
+        workload.run(List.of(client().semaphore(text(request, "name"))), recorder)
+                .lines()
+                .forEach(lines::add);
+        answer.add("history", lines);
+    }
+
+    private static JsonArray threads() {
+        JsonArray names = new JsonArray();
+        Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .sorted()
+                .forEach(names::add);
+        return names;
+    }
+
+    private HeldByAgent held(JsonObject request) {
+        HeldByAgent permits = held.get(request.get("ref").getAsLong());
+        if (permits == null) {
+            throw new IllegalArgumentException("no permits " + request.get("ref"));
+        }
+        return permits;
+    }
+
+    private SemaphoreClient client() {
+        SemaphoreClient connected = client;
+        if (connected == null) {
+            throw new IllegalStateException("not connected");
+        }
+        return connected;
+    }
+
+    private static String text(JsonObject request, String name) {
+        return request.get(name).getAsString();
+    }
+}

@@ -1,0 +1,200 @@
+package io.github.distributedsemaphore.tck.agent;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+
+/** The JVM of an agent, with its lines in and out. Thread-safe. */
+final class AgentProcess {
+    /** What the kernel says of a process that was ended by SIGKILL. */
+    private static final int KILLED = 137;
+
+    private final Process process;
+    private final BufferedWriter in;
+    private final Path complaints;
+    private final AtomicLong ids = new AtomicLong();
+    private final Map<Long, CompletableFuture<JsonObject>> pending = new ConcurrentHashMap<>();
+
+    AgentProcess(AgentLauncher launcher) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(launcher.jvmOptions());
+        command.add(TckAgent.class.getName());
+        try {
+            complaints = Files.createTempFile("tck-agent", ".log");
+            ProcessBuilder builder = new ProcessBuilder(command).redirectError(complaints.toFile());
+            builder.environment().put("CLASSPATH", launcher.classPath());
+            process = builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        in = process.outputWriter(StandardCharsets.UTF_8);
+        Thread reader = new Thread(this::read, "tck-agent-" + process.pid());
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private void read() {
+        try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                JsonObject answer = JsonParser.parseString(line).getAsJsonObject();
+                CompletableFuture<JsonObject> waiting =
+                        pending.remove(answer.get("id").getAsLong());
+                if (waiting != null) {
+                    waiting.complete(answer);
+                }
+            }
+        } catch (IOException e) {
+            // The process ended, which the next lines tell to all that wait.
+        }
+        IOException ended = new IOException("agent " + process.pid() + " has ended");
+        pending.values().forEach(waiting -> waiting.completeExceptionally(ended));
+    }
+
+    CompletableFuture<JsonObject> send(String command, JsonObject request) {
+        long id = ids.incrementAndGet();
+        request.addProperty("id", id);
+        request.addProperty("do", command);
+        CompletableFuture<JsonObject> answer = new CompletableFuture<>();
+        pending.put(id, answer);
+        try {
+            write(request);
+        } catch (IOException e) {
+            pending.remove(id);
+            throw new UncheckedIOException("agent " + process.pid() + " does not listen: " + complaints(), e);
+        }
+        if (!process.isAlive()) {
+            answer.completeExceptionally(new IOException("agent " + process.pid() + " has ended: " + complaints()));
+        }
+        return answer;
+    }
+
+    /** Sends a command that has no answer. */
+    void tell(String command) {
+        JsonObject request = new JsonObject();
+        request.addProperty("do", command);
+        try {
+            write(request);
+        } catch (IOException e) {
+            throw new UncheckedIOException("agent " + process.pid() + " does not listen: " + complaints(), e);
+        }
+    }
+
+    private synchronized void write(JsonObject request) throws IOException {
+        in.write(request + "\n");
+        in.flush();
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    void kill9(Duration patience) {
+        process.destroyForcibly();
+        int status = awaitEnd(patience);
+        if (status != KILLED) {
+            throw new AssertionError("agent " + pid() + " ended with " + status + " where it was to be killed");
+        }
+    }
+
+    /** Sends a signal with the system's own command, as Java has no call for it. */
+    void signal(String signal) {
+        try {
+            Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid()))
+                    .inheritIO()
+                    .start();
+            if (kill.waitFor() != 0) {
+                throw new AssertionError("kill -" + signal + " " + pid() + " failed");
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+    }
+
+    /** The letter by which the kernel tells the state of a process: T is stopped. */
+    char state() {
+        try {
+            String stat = Files.readString(Path.of("/proc", Long.toString(pid()), "stat"));
+            return stat.charAt(stat.lastIndexOf(')') + 2);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether every thread of the process is in a state. */
+    boolean allThreadsAre(char state) {
+        try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid()), "task"))) {
+            return threads.allMatch(thread -> {
+                try {
+                    String stat = Files.readString(thread.resolve("stat"));
+                    return stat.charAt(stat.lastIndexOf(')') + 2) == state;
+                } catch (IOException e) {
+                    return true;
+                }
+            });
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    int awaitEnd(Duration patience) {
+        try {
+            if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new AssertionError("agent " + pid() + " has not ended within " + patience + ": " + complaints());
+            }
+            return process.exitValue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    String complaints() {
+        try {
+            return Files.readString(complaints);
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    void hangUp() {
+        try {
+            in.close();
+        } catch (IOException e) {
+            // A pipe to a process that is gone: nothing is lost.
+        }
+    }
+
+    void end(Duration patience) {
+        process.destroyForcibly();
+        awaitEnd(patience);
+        hangUp();
+        try {
+            Files.deleteIfExists(complaints);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package io.github.distributedsemaphore.tck.history;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The checks of a history. */
+public final class HistoryChecks {
+    private static final int SHOWN = 5;
+
+    private HistoryChecks() {}
+
+    /**
+     * Finds what breaks safety, fencing, refusals and loss.
+     *
+     * @param history what happened
+     * @param fencing whether the epochs mean something
+     * @param detection how long the permit of a dead holder may stay taken
+     * @return what is wrong; empty if nothing
+     */
+    public static List<Violation> violations(History history, boolean fencing, Duration detection) {
+        List<Violation> violations = new ArrayList<>(OverlapCheck.check(history));
+        violations.addAll(RefusalCheck.check(history, detection.toNanos()));
+        violations.addAll(LossCheck.check(history));
+        if (fencing) {
+            violations.addAll(FenceCheck.check(history));
+        }
+        return violations;
+    }
+
+    /**
+     * Shows that a history breaks no rule.
+     *
+     * @param history what happened
+     * @param fencing whether the epochs mean something
+     * @param detection how long the permit of a dead holder may stay taken
+     * @throws AssertionError if it does, naming the rules, the instants and the holders
+     */
+    public static void assertValid(History history, boolean fencing, Duration detection) {
+        List<Violation> violations = violations(history, fencing, detection);
+        if (!violations.isEmpty()) {
+            throw new AssertionError(violations.size() + " violations in "
+                    + history.operations().size() + " operations:\n"
+                    + violations.stream().limit(SHOWN).map(Violation::toString).collect(Collectors.joining("\n")));
+        }
+    }
+
+    /**
+     * Shows that a run could have failed: that permits were granted, refused or waited for, and released, and that as many
+     * as the limit were held at one instant.
+     *
+     * @param history what happened
+     * @throws AssertionError if it could not; such a run proves nothing
+     */
+    public static void assertCouldHaveFailed(History history) {
+        int most = OverlapCheck.most(history);
+        long grants = history.operations().stream().filter(Operation::isGrant).count();
+        long releases = history.operations().stream()
+                .filter(operation -> operation.kind() == Operation.Kind.RELEASE)
+                .count();
+        if (most < history.limit() || grants == 0 || releases == 0) {
+            throw new AssertionError("the run proves nothing: at most " + most + " of " + history.limit()
+                    + " held at once, " + grants + " grants, " + releases + " releases");
+        }
+    }
+
+    /**
+     * Returns the greatest number of permits that were surely held at one instant.
+     *
+     * @param history what happened
+     * @return from 0
+     */
+    public static int mostHeld(History history) {
+        return OverlapCheck.most(history);
+    }
+
+    /**
+     * Returns for how long at most permits lay free while somebody waited for them and nobody was let in.
+     *
+     * @param history what happened, without a resize
+     * @return zero if never
+     */
+    public static Duration longestStall(History history) {
+        return Duration.ofNanos(StallCheck.longest(history));
+    }
+}

@@ -1,0 +1,128 @@
+package io.github.distributedsemaphore.tck.history;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Safety: at no instant more definite holders than the highest limit possibly in force, and never two in one slot. For a
+ * history of grants and releases this is not only necessary but exact: if every grant is put at its return and every
+ * release at its call, the fewest permits are held.
+ */
+final class OverlapCheck {
+    private OverlapCheck() {}
+
+    static List<Violation> check(History history) {
+        List<Interval> definite =
+                Interval.of(history, 0).stream().filter(Interval::isDefinite).toList();
+        List<Violation> violations = new ArrayList<>();
+        violations.addAll(slots(definite));
+        violations.addAll(removedSlots(history));
+        violations.addAll(sweep(definite, new LimitOverTime(history)));
+        return violations;
+    }
+
+    /** The greatest number of definite holders at one instant. */
+    static int most(History history) {
+        int now = 0;
+        int most = 0;
+        List<Interval> definite =
+                Interval.of(history, 0).stream().filter(Interval::isDefinite).toList();
+        for (Edge edge : edges(definite)) {
+            most = Math.max(most, edge.step() == Step.END ? 0 : now + 1);
+            now += edge.step() == Step.BEGIN ? 1 : edge.step() == Step.END ? -1 : 0;
+        }
+        return most;
+    }
+
+    private static List<Violation> sweep(List<Interval> definite, LimitOverTime limits) {
+        List<Violation> violations = new ArrayList<>();
+        Map<Long, Interval> now = new TreeMap<>();
+        for (Edge edge : edges(definite)) {
+            long hold = edge.interval().held().hold();
+            if (edge.step() == Step.END) {
+                now.remove(hold);
+                continue;
+            }
+            now.put(hold, edge.interval());
+            int limit = limits.highestAt(edge.at());
+            // Holders of removed slots keep them, and nobody gets one: they do not count.
+            List<Interval> counted = limits.isConstant()
+                    ? List.copyOf(now.values())
+                    : now.values().stream()
+                            .filter(interval -> interval.held().slot() <= limit)
+                            .toList();
+            if (counted.size() > limit) {
+                violations.add(new Violation(
+                        "1.2",
+                        counted.size() + " hold at " + edge.at() + " where the limit is " + limit + ": " + counted));
+            }
+            if (edge.step() == Step.POINT) {
+                now.remove(hold);
+            }
+        }
+        return violations;
+    }
+
+    private static List<Violation> slots(List<Interval> definite) {
+        List<Violation> violations = new ArrayList<>();
+        Map<Integer, Interval> last = new HashMap<>();
+        List<Interval> sorted = definite.stream()
+                .sorted(Comparator.comparingLong(Interval::definiteFrom).thenComparingLong(Interval::definiteTo))
+                .toList();
+        for (Interval interval : sorted) {
+            Interval before = last.get(interval.held().slot());
+            if (before != null && before.definiteTo() > interval.definiteFrom()) {
+                violations.add(new Violation("1.2", "two hold one slot: " + before + "; " + interval));
+            }
+            if (before == null || before.definiteTo() < interval.definiteTo()) {
+                last.put(interval.held().slot(), interval);
+            }
+        }
+        return violations;
+    }
+
+    private static List<Violation> removedSlots(History history) {
+        LimitOverTime limits = new LimitOverTime(history);
+        List<Violation> violations = new ArrayList<>();
+        for (Operation grant : history.operations()) {
+            if (!grant.isGrant()) {
+                continue;
+            }
+            int limit = limits.highestWithin(grant.invoked(), grant.returned());
+            for (HeldSlot held : grant.slots()) {
+                if (held.slot() > limit || held.slot() < 1) {
+                    violations.add(new Violation(
+                            "1.2", "slot " + held.slot() + " was granted where the limit is " + limit + ": " + grant));
+                }
+            }
+        }
+        return violations;
+    }
+
+    /** At one instant ends come first, then holds of no length, then beginnings: so they may really have followed. */
+    private enum Step {
+        END,
+        POINT,
+        BEGIN
+    }
+
+    private record Edge(long at, Step step, Interval interval) {}
+
+    private static List<Edge> edges(List<Interval> definite) {
+        List<Edge> edges = new ArrayList<>();
+        for (Interval interval : definite) {
+            if (interval.definiteFrom() == interval.definiteTo()) {
+                edges.add(new Edge(interval.definiteFrom(), Step.POINT, interval));
+            } else {
+                edges.add(new Edge(interval.definiteFrom(), Step.BEGIN, interval));
+                edges.add(new Edge(interval.definiteTo(), Step.END, interval));
+            }
+        }
+        edges.sort(Comparator.comparingLong(Edge::at).thenComparing(Edge::step));
+        return edges;
+    }
+}

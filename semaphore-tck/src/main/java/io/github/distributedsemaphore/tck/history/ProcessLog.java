@@ -1,0 +1,153 @@
+package io.github.distributedsemaphore.tck.history;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.tck.history.Operation.Kind;
+import io.github.distributedsemaphore.tck.history.Operation.Outcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Calls a semaphore for one thread and records each call. Not thread-safe. */
+public final class ProcessLog {
+    private static final int EXPECTED = 256;
+
+    private final HistoryRecorder recorder;
+    private final String process;
+    private final List<Operation> operations = new ArrayList<>(EXPECTED);
+
+    ProcessLog(HistoryRecorder recorder, String process) {
+        this.recorder = recorder;
+        this.process = process;
+    }
+
+    /**
+     * Permits taken in one call.
+     *
+     * @param permits the permits
+     * @param held how the history calls them
+     * @param sureUntil up to when they were sure at the return
+     */
+    public record Grant(List<Permit> permits, List<HeldSlot> held, long sureUntil) {}
+
+    /** What a call of the port may return or throw. */
+    @FunctionalInterface
+    private interface Call {
+        Optional<List<Permit>> run() throws InterruptedException;
+    }
+
+    /**
+     * Takes permits if they are free.
+     *
+     * @param semaphore where
+     * @param count how many
+     * @return the permits, or empty
+     */
+    public Optional<Grant> tryAcquire(DistributedSemaphore semaphore, int count) {
+        try {
+            return record(
+                    Kind.TRY,
+                    count,
+                    () -> count == 1
+                            ? semaphore.tryAcquire().map(List::of)
+                            : semaphore.tryAcquire(count).map(PermitGroup::permits));
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("tryAcquire() is not interruptible", e);
+        }
+    }
+
+    /**
+     * Takes permits, waiting for them.
+     *
+     * @param semaphore where
+     * @param count how many
+     * @param maxWait the longest wait
+     * @return the permits, or empty
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public Optional<Grant> acquire(DistributedSemaphore semaphore, int count, Duration maxWait)
+            throws InterruptedException {
+        return record(
+                Kind.ACQUIRE,
+                count,
+                () -> count == 1
+                        ? semaphore.tryAcquire(maxWait).map(List::of)
+                        : semaphore.tryAcquire(count, maxWait).map(PermitGroup::permits));
+    }
+
+    /**
+     * Releases permits.
+     *
+     * @param grant the permits
+     */
+    public void release(Grant grant) {
+        long invoked = System.nanoTime();
+        boolean valid = grant.permits().stream().allMatch(Permit::isValid);
+        Outcome outcome = Outcome.UNKNOWN;
+        try {
+            grant.permits().forEach(Permit::release);
+            outcome = Outcome.OK;
+        } finally {
+            long sureUntil = valid ? invoked : Math.min(invoked, grant.sureUntil());
+            add(Kind.RELEASE, invoked, outcome, grant.permits().size(), grant.held(), sureUntil);
+        }
+    }
+
+    private Optional<Grant> record(Kind kind, int count, Call call) throws InterruptedException {
+        long invoked = System.nanoTime();
+        try {
+            Optional<List<Permit>> permits = call.run();
+            if (permits.isEmpty()) {
+                add(kind, invoked, Outcome.REFUSED, count, List.of(), Operation.NEVER);
+                return Optional.empty();
+            }
+            return Optional.of(granted(kind, invoked, permits.get()));
+        } catch (OutcomeUnknownException e) {
+            add(kind, invoked, Outcome.UNKNOWN, count, List.of(), Operation.NEVER);
+            throw e;
+        } catch (SemaphoreException | InterruptedException e) {
+            add(kind, invoked, Outcome.FAILED, count, List.of(), Operation.NEVER);
+            throw e;
+        }
+    }
+
+    private Grant granted(Kind kind, long invoked, List<Permit> permits) {
+        long returned = System.nanoTime();
+        List<HeldSlot> held = permits.stream().map(recorder::held).toList();
+        long sureUntil = permits.stream()
+                .mapToLong(permit -> sureUntil(permit, returned))
+                .min()
+                .orElse(Operation.NEVER);
+        operations.add(new Operation(process, kind, invoked, returned, Outcome.OK, permits.size(), held, sureUntil));
+        for (int i = 0; i < permits.size(); i++) {
+            HeldSlot slot = held.get(i);
+            permits.get(i).onLost(loss -> recorder.lost(process, slot));
+        }
+        return new Grant(permits, held, sureUntil);
+    }
+
+    /**
+     * Returns up to when a permit is sure, as a history notes it.
+     *
+     * @param permit the permit
+     * @param now an instant on the scale of {@link System#nanoTime}
+     * @return on the same scale; {@link Operation#NEVER} for ever
+     */
+    public static long sureUntil(Permit permit, long now) {
+        return permit.validUntil().isNever()
+                ? Operation.NEVER
+                : now + permit.validUntil().nanosFrom(now);
+    }
+
+    private void add(Kind kind, long invoked, Outcome outcome, int count, List<HeldSlot> held, long sureUntil) {
+        operations.add(new Operation(process, kind, invoked, System.nanoTime(), outcome, count, held, sureUntil));
+    }
+
+    List<Operation> operations() {
+        return operations;
+    }
+}

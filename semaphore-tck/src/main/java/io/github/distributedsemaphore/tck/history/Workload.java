@@ -1,0 +1,164 @@
+package io.github.distributedsemaphore.tck.history;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Threads that contend for one semaphore: a random mix, repeatable by its seed, of attempts, timed waits, one permit and
+ * several, with short holds. Immutable; change it with the {@code with} methods.
+ *
+ * @param limit the limit of the semaphore
+ * @param threads how many threads
+ * @param rounds how many acquires each makes
+ * @param largest the most permits that one acquire asks for
+ * @param holdMicros the longest hold in microseconds
+ * @param waitMillis the longest wait in milliseconds; the shortest is none
+ * @param budgetMillis after how many milliseconds to stop although there are rounds left
+ * @param seed where the random choices come from
+ */
+public record Workload(
+        int limit, int threads, int rounds, int largest, int holdMicros, int waitMillis, int budgetMillis, long seed) {
+
+    /** In percent: how many acquires do not wait, and how many of the others wait as long as it takes. */
+    private static final int TRIES = 30;
+
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    /**
+     * Returns a workload of one-permit acquires that takes about a second or less.
+     *
+     * @param limit the limit of the semaphore
+     * @param threads how many threads
+     * @param seed where the random choices come from
+     * @return the workload
+     */
+    public static Workload of(int limit, int threads, long seed) {
+        return new Workload(limit, threads, 200, 1, 200, 20, 2_000, seed);
+    }
+
+    /**
+     * Returns the same with other rounds.
+     *
+     * @param newRounds how many acquires each thread makes
+     * @param newBudgetMillis after how many milliseconds to stop
+     * @return a copy
+     */
+    public Workload withRounds(int newRounds, int newBudgetMillis) {
+        return new Workload(limit, threads, newRounds, largest, holdMicros, waitMillis, newBudgetMillis, seed);
+    }
+
+    /**
+     * Returns the same with acquires of several permits.
+     *
+     * @param newLargest the most permits that one acquire asks for
+     * @return a copy
+     */
+    public Workload withLargest(int newLargest) {
+        return new Workload(limit, threads, rounds, newLargest, holdMicros, waitMillis, budgetMillis, seed);
+    }
+
+    /**
+     * Returns the same with other times.
+     *
+     * @param newHoldMicros the longest hold in microseconds
+     * @param newWaitMillis the longest wait in milliseconds
+     * @return a copy
+     */
+    public Workload withTimes(int newHoldMicros, int newWaitMillis) {
+        return new Workload(limit, threads, rounds, largest, newHoldMicros, newWaitMillis, budgetMillis, seed);
+    }
+
+    /**
+     * Runs it. Thread i uses semaphore i modulo the number of semaphores, which all have one name and may belong to
+     * different clients.
+     *
+     * @param semaphores the semaphores
+     * @param recorder records the calls
+     * @return what happened
+     * @throws AssertionError if a thread fails or does not end
+     */
+    public History run(List<DistributedSemaphore> semaphores, HistoryRecorder recorder) {
+        ExecutorService executor = Executors.newFixedThreadPool(threads, task -> {
+            Thread thread = new Thread(task, "tck-task workload");
+            thread.setDaemon(true);
+            return thread;
+        });
+        try {
+            CyclicBarrier start = new CyclicBarrier(threads);
+            List<Future<?>> futures = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                DistributedSemaphore semaphore = semaphores.get(i % semaphores.size());
+                ProcessLog log = recorder.process();
+                Random random = new Random(seed * 31 + i);
+                futures.add(executor.submit(() -> {
+                    start.await();
+                    contend(semaphore, log, random);
+                    return null;
+                }));
+            }
+            join(futures);
+            return recorder.history(limit);
+        } finally {
+            executor.shutdownNow();
+            awaitEnd(executor);
+        }
+    }
+
+    private static void join(List<Future<?>> futures) {
+        for (Future<?> future : futures) {
+            try {
+                future.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (ExecutionException e) {
+                throw new AssertionError("a thread of the workload failed: " + e.getCause(), e.getCause());
+            } catch (TimeoutException e) {
+                throw new AssertionError("a thread of the workload has not ended within " + PATIENCE, e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new AssertionError("interrupted", e);
+            }
+        }
+    }
+
+    private static void awaitEnd(ExecutorService executor) {
+        try {
+            executor.awaitTermination(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void contend(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
+        long start = System.nanoTime();
+        for (int i = 0; i < rounds && System.nanoTime() - start < budgetMillis * 1_000_000L; i++) {
+            int count = 1 + random.nextInt(largest);
+            Optional<ProcessLog.Grant> grant = random.nextInt(100) < TRIES
+                    ? log.tryAcquire(semaphore, count)
+                    : log.acquire(semaphore, count, Duration.ofMillis(random.nextInt(waitMillis + 1)));
+            if (grant.isPresent()) {
+                pause(random);
+                log.release(grant.get());
+            } else {
+                pause(random);
+            }
+        }
+    }
+
+    private void pause(Random random) {
+        int micros = holdMicros == 0 ? 0 : random.nextInt(holdMicros);
+        if (micros > 0) {
+            LockSupport.parkNanos(micros * 1_000L);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/** The compatibility kit: the tests by which an adapter shows that it keeps what the API promises. */
+@SuppressWarnings("requires-automatic") // HdrHistogram is no module and names none
+module io.github.distributedsemaphore.tck {
+    requires transitive io.github.distributedsemaphore.api;
+    requires transitive org.junit.jupiter.api;
+    requires transitive org.opentest4j;
+    requires static org.jspecify;
+    requires HdrHistogram;
+    requires com.google.gson;
+    requires org.assertj.core;
+
+    exports io.github.distributedsemaphore.tck;
+    exports io.github.distributedsemaphore.tck.agent;
+    exports io.github.distributedsemaphore.tck.history;
+
+    // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
+    // one.
+    opens io.github.distributedsemaphore.tck;
+}

@@ -1,0 +1,265 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.testkit.engine.EventConditions.event;
+import static org.junit.platform.testkit.engine.EventConditions.test;
+import static org.junit.platform.testkit.engine.TestExecutionResultConditions.message;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.platform.testkit.engine.EngineTestKit;
+import org.junit.platform.testkit.engine.EventConditions;
+import org.junit.platform.testkit.engine.Events;
+
+/** The kit itself fails where it must: on what tests leave behind, on hangs, and on claims that nobody shows. */
+class KitTest {
+    /** These tests are not about leases, and must not fail for a machine that is busy. */
+    private static ProbedServer patient(Set<Capability> capabilities) {
+        return new ProbedServer(Duration.ofSeconds(4), capabilities);
+    }
+
+    private static Events run(Class<?> section) {
+        return run(section, Map.of("tck.report", "false"));
+    }
+
+    private static Events run(Class<?> section, Map<String, String> parameters) {
+        return EngineTestKit.engine("junit-jupiter")
+                .selectors(selectClass(section))
+                .configurationParameter("tck.patience", "500ms")
+                .configurationParameters(parameters)
+                .execute()
+                .testEvents();
+    }
+
+    private static void assertFails(Class<?> section, Predicate<String> text) {
+        run(section)
+                .assertThatEvents()
+                .haveExactly(1, event(test(), EventConditions.finishedWithFailure(message(text))));
+    }
+
+    private static void assertAborts(Class<?> section, Predicate<String> text) {
+        run(section).assertThatEvents().haveExactly(1, event(test(), EventConditions.abortedWithReason(message(text))));
+    }
+
+    /** A section over the backend in memory. */
+    @Section
+    abstract static class Case implements HarnessSource {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(MemoryServer.ALL));
+        }
+    }
+
+    static class LeavesASemaphore extends Case {
+        @Test
+        @Rule("16.2")
+        void leaves(TckFixture tck) {
+            tck.home().admin().create(tck.uniqueName(), 1);
+        }
+    }
+
+    @Test
+    void aSemaphoreThatIsLeftFailsTheTest() {
+        assertFails(LeavesASemaphore.class, text -> text.startsWith("semaphores are left after the test: [tck"));
+    }
+
+    static class LeavesAThread extends Case {
+        private static final CountDownLatch END = new CountDownLatch(1);
+
+        @Test
+        @Rule("16.1")
+        void leaves(TckFixture tck) {
+            tck.home();
+            Thread thread = new Thread(LeavesAThread::await, "left-behind");
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private static void await() {
+            try {
+                END.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Test
+    void aThreadThatIsLeftFailsTheTest() {
+        try {
+            assertFails(
+                    LeavesAThread.class,
+                    text -> text.equals("threads are left after the clients were closed: [left-behind]"));
+        } finally {
+            LeavesAThread.END.countDown();
+        }
+    }
+
+    static class LeavesThings extends Case {
+        private static final Set<String> THINGS = ConcurrentHashMap.newKeySet();
+
+        @Override
+        public SemaphoreTckHarness harness() {
+            THINGS.clear();
+            return new MemoryHarness(patient(MemoryServer.ALL)) {
+                @Override
+                public Leftovers leftovers() {
+                    return Leftovers.of(THINGS);
+                }
+            };
+        }
+
+        @Test
+        @Rule("16.2")
+        void leaves(TckFixture tck) {
+            tck.home();
+            THINGS.add("key-1");
+        }
+
+        @Test
+        @Rule("16.3")
+        void leavesTheSame(TckFixture tck) {
+            tck.home();
+            THINGS.add("key-1");
+        }
+    }
+
+    @Test
+    void whatIsLeftAtTheBackendFailsOneTestOnly() {
+        Events events = run(LeavesThings.class);
+        assertThat(events.failed().count()).isEqualTo(1);
+        assertThat(events.succeeded().count()).isEqualTo(1);
+        events.assertThatEvents()
+                .haveExactly(
+                        1,
+                        event(EventConditions.finishedWithFailure(
+                                message("things are left at the backend after the test: [key-1]"))));
+    }
+
+    static class OverlooksAFailure extends Case {
+        @Test
+        @Rule("1.1")
+        void overlooks(TckFixture tck) {
+            tck.spawn("doomed", () -> {
+                throw new IllegalStateException("boom");
+            });
+        }
+    }
+
+    @Test
+    void aFailureOfATaskThatNobodyAskedForFailsTheTest() {
+        assertFails(
+                OverlooksAFailure.class,
+                text -> text.startsWith("task 'doomed' failed and nobody asked for it") && text.contains("boom"));
+    }
+
+    static class Hangs extends Case {
+        @Test
+        @Rule("1.1")
+        void hangs(TckFixture tck) {
+            tck.spawn("sleeper", () -> new CountDownLatch(1).await());
+        }
+    }
+
+    @Test
+    void aTaskThatHangsFailsTheTestWithADumpOfTheThreads() {
+        assertFails(
+                Hangs.class,
+                text -> text.startsWith("task 'sleeper' has not ended within PT0.5S")
+                        && text.contains("\"tck-task sleeper\" WAITING")
+                        && text.contains("CountDownLatch.await"));
+    }
+
+    static class NeedsAgents extends Case {
+        @Test
+        @Rule("1.3")
+        void needs(TckFixture tck) {
+            tck.agent();
+        }
+    }
+
+    @Test
+    void aMissingHookAbortsWithTheReason() {
+        assertAborts(NeedsAgents.class, "the harness has no AgentLauncher"::equals);
+    }
+
+    static class ClaimsProcesses extends NeedsAgents {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(EnumSet.allOf(Capability.class)));
+        }
+    }
+
+    @Test
+    void aClaimWithoutItsHookFails() {
+        assertFails(
+                ClaimsProcesses.class,
+                "CROSS_PROCESS is claimed but cannot be shown: the harness has no AgentLauncher"::equals);
+    }
+
+    static class AdmitsProcesses extends NeedsAgents {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(EnumSet.allOf(Capability.class))) {
+                @Override
+                public Map<String, String> unproven() {
+                    return Map.of("1.3", "one process only");
+                }
+            };
+        }
+    }
+
+    @Test
+    void anAdmittedClaimAborts() {
+        assertAborts(AdmitsProcesses.class, text -> text.endsWith("is declared and unproven: one process only"));
+    }
+
+    @Test
+    void theReportTellsWhatRanAndWhatDidNot(@TempDir Path folder) throws IOException {
+        run(AdmitsProcesses.class, Map.of("tck.reports", folder.toString(), "tck.seed", "42"));
+        Path report = folder.resolve("AdmitsProcesses");
+        String text = Files.readString(report.resolve("conformance.txt"));
+        assertThat(text)
+                .contains("AdmitsProcesses over memory, rules: 1 aborted")
+                .contains("unproven 1.3: one process only")
+                .containsPattern("kit \\d+\\.\\d+")
+                .contains("untouched Permit.fence()");
+        JsonObject json = JsonParser.parseString(Files.readString(report.resolve("conformance.json")))
+                .getAsJsonObject();
+        assertThat(json.get("backend").getAsString()).isEqualTo("memory");
+        assertThat(json.getAsJsonObject("run").get("seed").getAsString()).isEqualTo("42");
+        assertThat(json.getAsJsonArray("rules")).hasSize(119);
+        assertThat(json.getAsJsonArray("rules")
+                        .get(2)
+                        .getAsJsonObject()
+                        .get("state")
+                        .getAsString())
+                .isEqualTo("aborted");
+    }
+
+    @Test
+    void aMissingSectionIsNamed() {
+        assertThatCode(() -> KitSections.assertAllIn(MemoryTckTest.class)).doesNotThrowAnyException();
+        abstract class Some extends SafetyRules {}
+        assertThatThrownBy(() -> KitSections.assertAllIn(Some.class))
+                .hasMessageContaining("LivenessRules is not run")
+                .hasMessageNotContaining("SafetyRules");
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.memory.MemoryBackend;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** The kit's harness for the backend in memory. What is wrong on purpose overrides a piece of it. */
+public class MemoryHarness implements SemaphoreTckHarness {
+    private final ProbedServer server;
+    private final List<SemaphoreClient> clients = new CopyOnWriteArrayList<>();
+
+    public MemoryHarness(Set<Capability> capabilities) {
+        this(new ProbedServer(Duration.ofSeconds(1), capabilities));
+    }
+
+    public MemoryHarness(ProbedServer server) {
+        this.server = server;
+    }
+
+    /** Returns the server that all clients share. */
+    public final ProbedServer server() {
+        return server;
+    }
+
+    @Override
+    public SemaphoreClient connect(ClientSpec spec) {
+        HolderInfo self = HolderInfo.ofThisProcess(spec.label());
+        SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(new MemoryBackend(server, self)));
+        if (!spec.label().isEmpty()) {
+            builder.label(spec.label());
+        }
+        spec.settings().forEach(builder::set);
+        SemaphoreClient client = configured(builder).connect();
+        clients.add(client);
+        return client(client);
+    }
+
+    /** Puts something around a backend. */
+    protected SemaphoreBackend backend(MemoryBackend backend) {
+        return backend;
+    }
+
+    /** Adds settings. */
+    protected SemaphoreClientBuilder configured(SemaphoreClientBuilder builder) {
+        return builder;
+    }
+
+    /** Puts something around a client. */
+    protected SemaphoreClient client(SemaphoreClient client) {
+        return client;
+    }
+
+    @Override
+    public Optional<StateProbe> state() {
+        return Optional.of(server.probe());
+    }
+
+    @Override
+    public void close() {
+        clients.forEach(SemaphoreClient::close);
+    }
+}

@@ -1,0 +1,106 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.memory.ServerSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** A server in memory whose stored state can be reached past its clients, and damaged. */
+public class ProbedServer extends MemoryServer {
+    private final Map<String, String> damaged = new ConcurrentHashMap<>();
+
+    public ProbedServer() {
+        this(Duration.ofSeconds(1), ALL);
+    }
+
+    public ProbedServer(Duration lease, Set<Capability> capabilities) {
+        super(System::nanoTime, lease, capabilities, Runnable::run);
+    }
+
+    /** Refuses what is not a semaphore. */
+    protected void requireIntact(String name) {
+        String found = damaged.get(name);
+        if (found != null) {
+            throw new IncompatibleStateException(
+                    "'" + name + "' is not a semaphore but " + found + ": remove it by hand", null);
+        }
+    }
+
+    @Override
+    protected ExchangeResult exchange(ServerSession session, long sequence, ExchangeRequest request) {
+        requireIntact(session.name());
+        return super.exchange(session, sequence, request);
+    }
+
+    @Override
+    protected boolean create(String name, int limit) {
+        requireIntact(name);
+        return super.create(name, limit);
+    }
+
+    @Override
+    protected Optional<SemaphoreDescription> describe(String name) {
+        requireIntact(name);
+        return super.describe(name);
+    }
+
+    @Override
+    protected void resize(String name, int limit) {
+        requireIntact(name);
+        super.resize(name, limit);
+    }
+
+    /** Reaches the stored state past the clients. */
+    public StateProbe probe() {
+        return new Probe();
+    }
+
+    private final class Probe implements StateProbe {
+        @Override
+        public void wipe(String name) {
+            ProbedServer.this.wipe(name);
+        }
+
+        @Override
+        public void removeHolder(String name, int slot) {
+            if (!ProbedServer.this.removeHolder(name, slot)) {
+                throw new AssertionError("nobody holds slot " + slot + " of '" + name + "'");
+            }
+        }
+
+        @Override
+        public List<String> corruptions() {
+            return List.of("a half-written record", "a record of format 99");
+        }
+
+        @Override
+        public void corrupt(String name, String kind) {
+            damaged.put(name, kind);
+        }
+
+        @Override
+        public void occupy(String name) {
+            damaged.put(name, "a list");
+        }
+
+        @Override
+        public String occupant(String name) {
+            return damaged.getOrDefault(name, "nothing");
+        }
+
+        @Override
+        public void remove(String name) {
+            damaged.remove(name);
+            destroy(name);
+        }
+    }
+}

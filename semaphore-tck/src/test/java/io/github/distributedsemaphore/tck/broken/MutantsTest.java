@@ -1,0 +1,145 @@
+package io.github.distributedsemaphore.tck.broken;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectMethod;
+
+import io.github.distributedsemaphore.tck.HarnessSource;
+import io.github.distributedsemaphore.tck.ReleaseRules;
+import io.github.distributedsemaphore.tck.Rule;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.platform.engine.DiscoverySelector;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.testkit.engine.EngineExecutionResults;
+import org.junit.platform.testkit.engine.EngineTestKit;
+
+/** Each wrong implementation is found out by the rule that it breaks, and that rule says what is wrong. */
+class MutantsTest {
+    /** A machine that stalls for longer than a lease makes another failure of it: then it is tried again. */
+    private static final int ATTEMPTS = 3;
+
+    private static final Map<String, String> TABLE = new TreeMap<>();
+
+    private static Stream<Mutant> mutants() {
+        return Stream.<Mutant[]>of(
+                        StoredMutant.values(),
+                        ServedMutant.values(),
+                        AdministrationMutant.values(),
+                        SpiMutant.values(),
+                        PortMutant.values())
+                .flatMap(Arrays::stream);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> everyMutantIsKilledByTheRuleItBreaks() {
+        return mutants()
+                .map(mutant -> DynamicTest.dynamicTest(
+                        mutant + " breaks " + mutant.recipe().rule(), () -> kill(mutant)));
+    }
+
+    private static void kill(Mutant mutant) throws ReflectiveOperationException {
+        String line = String.format("%-4s %-40s ", mutant.recipe().rule(), mutant.name());
+        TABLE.put(line, "NOT KILLED");
+        long start = System.nanoTime();
+        List<Throwable> failures = failures(run(mutant));
+        for (int i = 1; i < ATTEMPTS && !isKilled(mutant, failures); i++) {
+            failures = failures(run(mutant));
+        }
+        assertThat(failures)
+                .as("what rule %s says of %s", mutant.recipe().rule(), mutant)
+                .isNotEmpty()
+                .allMatch(AssertionError.class::isInstance)
+                .anyMatch(failure -> says(failure, mutant.recipe().message()));
+        long millis = (System.nanoTime() - start) / 1_000_000;
+        TABLE.put(line, "killed in " + millis + " ms: ... " + mutant.recipe().message() + " ...");
+    }
+
+    private static boolean isKilled(Mutant mutant, List<Throwable> failures) {
+        return failures.stream().allMatch(AssertionError.class::isInstance)
+                && failures.stream()
+                        .anyMatch(failure -> says(failure, mutant.recipe().message()));
+    }
+
+    /** What kills a mutant is what is wrong with it, not that something was put around it. */
+    @Test
+    void whatIsPutAroundAndChangesNothingBreaksNothing() {
+        for (Supplier<SemaphoreTckHarness> harness : List.of(
+                Variants.port(Duration.ofSeconds(1), server -> Bent.Call::proceed),
+                Variants.spi(Duration.ofSeconds(1), Bent.Call::proceed))) {
+            Sections.harness = harness;
+            EngineExecutionResults results = execute(List.of(selectClass(Sections.runnable(ReleaseRules.class))));
+            assertThat(failures(results)).isEmpty();
+            assertThat(results.testEvents().succeeded().count()).isPositive();
+        }
+    }
+
+    private static EngineExecutionResults run(Mutant mutant) throws ReflectiveOperationException {
+        Class<?> section = Sections.runnable(mutant.recipe().section());
+        Sections.harness = mutant.recipe().harness();
+        List<DiscoverySelector> tests = new ArrayList<>();
+        for (Method method : mutant.recipe().section().getDeclaredMethods()) {
+            Rule rule = method.getAnnotation(Rule.class);
+            if (rule != null && List.of(rule.value()).contains(mutant.recipe().rule())) {
+                tests.add(selectMethod(section, method));
+            }
+        }
+        assertThat(tests)
+                .as(
+                        "tests of rule %s in %s",
+                        mutant.recipe().rule(), mutant.recipe().section())
+                .isNotEmpty();
+        return execute(tests);
+    }
+
+    private static EngineExecutionResults execute(List<DiscoverySelector> tests) {
+        return EngineTestKit.engine("junit-jupiter")
+                .configurationParameter("tck.report", "false")
+                .configurationParameter("tck.patience", "1500ms")
+                .configurationParameter("junit.jupiter.execution.timeout.default", "20 s")
+                .selectors(tests.toArray(DiscoverySelector[]::new))
+                .execute();
+    }
+
+    private static List<Throwable> failures(EngineExecutionResults results) {
+        return results.testEvents().failed().stream()
+                .map(event -> event.getRequiredPayload(TestExecutionResult.class))
+                .flatMap(result -> result.getThrowable().stream())
+                .toList();
+    }
+
+    private static boolean says(Throwable failure, String message) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (String.valueOf(cause.getMessage()).contains(message)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Test
+    void thereAreEnoughOfThemAndEachSectionRuns() {
+        assertThat(mutants()).hasSizeGreaterThanOrEqualTo(40);
+        assertThat(mutants().map(mutant -> mutant.recipe().section()).map(Sections::runnable))
+                .allMatch(HarnessSource.class::isAssignableFrom);
+    }
+
+    @AfterAll
+    static void printTable() {
+        StringBuilder text = new StringBuilder("\nMutants, the rule that each breaks, and what became of it\n");
+        TABLE.forEach((mutant, fate) -> text.append(mutant).append(fate).append('\n'));
+        System.out.println(text);
+    }
+}

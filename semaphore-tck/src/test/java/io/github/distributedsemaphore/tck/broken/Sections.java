@@ -1,0 +1,73 @@
+package io.github.distributedsemaphore.tck.broken;
+
+import io.github.distributedsemaphore.tck.AdministrationRules;
+import io.github.distributedsemaphore.tck.AsyncRules;
+import io.github.distributedsemaphore.tck.FairnessRules;
+import io.github.distributedsemaphore.tck.FencingRules;
+import io.github.distributedsemaphore.tck.HarnessSource;
+import io.github.distributedsemaphore.tck.InputRules;
+import io.github.distributedsemaphore.tck.InspectionRules;
+import io.github.distributedsemaphore.tck.InterruptRules;
+import io.github.distributedsemaphore.tck.LivenessRules;
+import io.github.distributedsemaphore.tck.LossRules;
+import io.github.distributedsemaphore.tck.ReleaseRules;
+import io.github.distributedsemaphore.tck.ResizeRules;
+import io.github.distributedsemaphore.tck.SafetyRules;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.TimeoutRules;
+import io.github.distributedsemaphore.tck.VerificationRules;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** The sections of the kit as classes that can be run over whatever {@link #harness} makes. */
+final class Sections {
+    /** What the next run is over; runs follow one another. */
+    static Supplier<SemaphoreTckHarness> harness = () -> {
+        throw new IllegalStateException("nothing to run over");
+    };
+
+    private Sections() {}
+
+    /** Supplies what {@link Sections#harness} makes. */
+    interface Source extends HarnessSource {
+        @Override
+        default SemaphoreTckHarness harness() {
+            return harness.get();
+        }
+    }
+
+    static Class<?> runnable(Class<?> section) {
+        return Stream.of(Sections.class.getDeclaredClasses())
+                .filter(type -> type.getSuperclass() == section)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no runnable class for " + section));
+    }
+
+    static class Administration extends AdministrationRules implements Source {}
+
+    static class Async extends AsyncRules implements Source {}
+
+    static class Fairness extends FairnessRules implements Source {}
+
+    static class Fencing extends FencingRules implements Source {}
+
+    static class Input extends InputRules implements Source {}
+
+    static class Inspection extends InspectionRules implements Source {}
+
+    static class Interrupt extends InterruptRules implements Source {}
+
+    static class Liveness extends LivenessRules implements Source {}
+
+    static class Loss extends LossRules implements Source {}
+
+    static class Release extends ReleaseRules implements Source {}
+
+    static class Resize extends ResizeRules implements Source {}
+
+    static class Safety extends SafetyRules implements Source {}
+
+    static class Timeout extends TimeoutRules implements Source {}
+
+    static class Verification extends VerificationRules implements Source {}
+}

@@ -1,0 +1,89 @@
+package io.github.distributedsemaphore.tck.broken;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.tck.LivenessRules;
+import io.github.distributedsemaphore.tck.LossRules;
+import io.github.distributedsemaphore.tck.TimeoutRules;
+import io.github.distributedsemaphore.tck.VerificationRules;
+import io.github.distributedsemaphore.tck.broken.Bent.Bend;
+import java.time.Duration;
+import java.util.Set;
+
+/** The adapter is wrong. The issues are of the projects where something like it happened. */
+@SuppressWarnings("ImmutableEnumChecker") // recipes, which keep nothing
+enum SpiMutant implements Mutant {
+    /** The subscription is silently gone: redisson #7264, lettuce #586. */
+    WATCH_IS_DEAF(LivenessRules.class, "2.1", "did not wake the waiter of another client", Variants.LONG, call -> {
+        if (call.is(BackendSession.class, "watch")) {
+            return (BackendSession.Watch) () -> {};
+        }
+        return call.proceed();
+    }),
+
+    /** Each request takes seconds: hashicorp/consul #1006. */
+    REQUESTS_ARE_SLOW(TimeoutRules.class, "3.1", "OPERATION took", call -> {
+        if (call.is(BackendSession.class, "exchange")) {
+            Ghosts.linger(Duration.ofMillis(600));
+        }
+        return call.proceed();
+    }),
+
+    /** Validity counts from the answer and with a margin to the wrong side: hashicorp/consul #9788. */
+    VALIDITY_IS_OPTIMISTIC(VerificationRules.class, "5.4", "validity is over-estimated", call -> {
+        Object right = call.proceed();
+        if (right instanceof ExchangeResult result && !result.answers().isEmpty()) {
+            return new ExchangeResult(
+                    result.lost(),
+                    result.answers(),
+                    Deadline.after(System.nanoTime(), Duration.ofSeconds(3)),
+                    result.recheck(),
+                    result.othersWaiting());
+        }
+        return right;
+    }),
+
+    /** Nobody told that a lease can end: docker/libkv #102. */
+    VALIDITY_IS_ENDLESS(VerificationRules.class, "5.4", "is valid for ever", call -> {
+        Object right = call.proceed();
+        if (right instanceof ExchangeResult result) {
+            return new ExchangeResult(
+                    result.lost(), result.answers(), Deadline.NEVER, result.recheck(), result.othersWaiting());
+        }
+        return right;
+    }),
+
+    /** The adapter answers from what it remembers: wolph/portalocker #137. */
+    CHECK_ASKS_NOBODY(
+            VerificationRules.class,
+            "5.3",
+            "the old holder's permit while another holds the slot",
+            call -> call.is(BackendSession.class, "check") ? HoldState.HELD : call.proceed()),
+
+    /** Losses are found and not passed on: curator #1112. */
+    LOSSES_ARE_NOT_PASSED_ON(LossRules.class, "6.3", "told as lost", call -> {
+        Object right = call.proceed();
+        if (right instanceof Renewal renewal) {
+            return new Renewal(renewal.validUntil(), Set.of(), renewal.retired());
+        }
+        return right;
+    });
+
+    private final Recipe recipe;
+
+    SpiMutant(Class<?> section, String rule, String message, Bend bend) {
+        this(section, rule, message, Duration.ofSeconds(1), bend);
+    }
+
+    SpiMutant(Class<?> section, String rule, String message, Duration lease, Bend bend) {
+        recipe = new Recipe(section, rule, message, Variants.spi(lease, bend));
+    }
+
+    @Override
+    public Recipe recipe() {
+        return recipe;
+    }
+}

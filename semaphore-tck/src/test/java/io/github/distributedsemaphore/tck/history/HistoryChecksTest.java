@@ -1,0 +1,123 @@
+package io.github.distributedsemaphore.tck.history;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.tck.history.Operation.Kind;
+import io.github.distributedsemaphore.tck.history.Operation.Outcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The checks find what is wrong and nothing else. */
+class HistoryChecksTest {
+    private static final int MANY = 20_000;
+
+    @Test
+    void theSweepAgreesWithTryingEveryOrder() {
+        long seed = System.nanoTime();
+        RandomHistories histories = new RandomHistories(seed);
+        int impossible = 0;
+        for (int i = 0; i < MANY; i++) {
+            History history = histories.arbitrary();
+            boolean possible = new Linearization(history).exists();
+            impossible += possible ? 0 : 1;
+            assertThat(OverlapCheck.check(history).isEmpty())
+                    .as(() -> "seed " + seed + "\n" + String.join("\n", history.lines()))
+                    .isEqualTo(possible);
+        }
+        assertThat(impossible).as("impossible histories among them").isBetween(MANY / 10, MANY * 9 / 10);
+    }
+
+    @Test
+    void whatACorrectSemaphoreDoesIsAccepted() {
+        long seed = System.nanoTime();
+        RandomHistories histories = new RandomHistories(seed);
+        for (int i = 0; i < MANY; i++) {
+            History history = histories.correct();
+            assertThat(HistoryChecks.violations(history, true, Duration.ZERO))
+                    .as(() -> "seed " + seed + "\n" + String.join("\n", history.lines()))
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void oneWrongEpochIsFound() {
+        RandomHistories histories = new RandomHistories(7);
+        Random random = new Random(7);
+        int found = 0;
+        int made = 0;
+        for (int i = 0; i < 2_000; i++) {
+            List<Operation> operations = new ArrayList<>(histories.correct().operations());
+            List<Operation> grants = operations.stream()
+                    .filter(operation ->
+                            operation.isGrant() && operation.slots().size() == 1)
+                    .toList();
+            if (grants.size() < 2) {
+                continue;
+            }
+            Operation grant = grants.get(1 + random.nextInt(grants.size() - 1));
+            operations.remove(grant);
+            HeldSlot held = grant.slots().get(0);
+            operations.add(RandomHistories.grant(
+                    grant.process(), grant.invoked(), grant.returned(), new HeldSlot(held.hold(), held.slot(), 0)));
+            boolean rose = FenceCheck.check(new History(9, operations)).isEmpty();
+            boolean first = operations.stream()
+                    .noneMatch(other -> other.isGrant()
+                            && other.returned() < grant.invoked()
+                            && other.slots().stream().anyMatch(slot -> slot.slot() == held.slot()));
+            assertThat(rose).isEqualTo(first);
+            made++;
+            found += rose ? 0 : 1;
+        }
+        assertThat(found).isGreaterThan(made / 4);
+    }
+
+    @Test
+    void aRefusalThatNothingExplainsIsFound() {
+        HeldSlot held = new HeldSlot(1, 1, 1);
+        List<Operation> operations = List.of(
+                RandomHistories.grant("a", 10, 20, held),
+                RandomHistories.operation("b", Kind.TRY, 30, 40, Outcome.REFUSED, 1, List.of()));
+        assertThat(RefusalCheck.check(new History(1, operations), 0)).isEmpty();
+        assertThat(RefusalCheck.check(new History(2, operations), 0))
+                .singleElement()
+                .asString()
+                .startsWith("[2.8] b was refused 1 between 30 and 40 although at most 1");
+    }
+
+    @Test
+    void theMessageSaysWhoHeldWhatWhen() {
+        History history = new History(
+                1,
+                List.of(
+                        RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5)),
+                        RandomHistories.grant("b", 3, 4, new HeldSlot(2, 1, 6)),
+                        RandomHistories.release("a", 9, 10, Outcome.OK, new HeldSlot(1, 1, 5))));
+        assertThatThrownBy(() -> HistoryChecks.assertValid(history, true, Duration.ZERO))
+                .hasMessageContaining("2 hold at 4 where the limit is 1")
+                .hasMessageContaining("a held slot 1@5 surely from 2 to 9")
+                .hasMessageContaining("b held slot 1@6 surely from 4 to the end");
+    }
+
+    @Test
+    void aRunThatCouldNotFailProvesNothing() {
+        History history = new History(2, List.of(RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5))));
+        assertThatThrownBy(() -> HistoryChecks.assertCouldHaveFailed(history))
+                .hasMessage("the run proves nothing: at most 1 of 2 held at once, 1 grants, 0 releases");
+    }
+
+    @Test
+    void aFreePermitThatAWaiterDoesNotGetIsAStall() {
+        HeldSlot held = new HeldSlot(1, 1, 1);
+        History history = new History(
+                1,
+                List.of(
+                        RandomHistories.grant("a", 0, 10, held),
+                        RandomHistories.grant("b", 20, 900, new HeldSlot(2, 1, 2)),
+                        RandomHistories.release("a", 90, 100, Outcome.OK, held)));
+        assertThat(HistoryChecks.longestStall(history)).isEqualTo(Duration.ofNanos(800));
+    }
+}
