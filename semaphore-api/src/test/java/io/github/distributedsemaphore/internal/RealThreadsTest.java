@@ -61,13 +61,17 @@ class RealThreadsTest {
     void whatIsChainedToAFutureMayBlockAndDelaysNobody() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         CountDownLatch held = new CountDownLatch(1);
+        // While this one is held the future cannot be complete: what is chained to a complete one runs on the caller's
+        // thread.
+        Permit first = semaphore.acquire();
         CompletableFuture<String> blocked = semaphore.acquireAsync().thenApply(permit -> {
             held.countDown();
             passUninterruptibly(go);
             permit.close();
             return Thread.currentThread().getName();
         });
-        held.await();
+        first.close();
+        assertThat(held.await(10, TimeUnit.SECONDS)).isTrue();
         CompletableFuture<Permit> next = semaphore.acquireAsync();
         assertThat(semaphore.tryAcquire()).isEmpty();
         go.countDown();
@@ -198,12 +202,15 @@ class RealThreadsTest {
         await().during(Duration.ofMillis(50)).until(() -> fired.get() == 0);
     }
 
+    /** Bounded, as an interrupt does not end it: a test that goes wrong here fails instead of hanging its run. */
     private static void passUninterruptibly(CountDownLatch latch) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         boolean interrupted = false;
-        while (true) {
+        boolean passed = false;
+        while (!passed) {
             try {
-                latch.await();
-                break;
+                passed = latch.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                assertThat(passed).as("the test let go within 30 s").isTrue();
             } catch (InterruptedException e) {
                 interrupted = true;
             }
