@@ -7,6 +7,7 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,8 @@ final class FileMutex {
     private static final int QUICK_TRIES = 10;
     private static final long PAUSE_NANOS = 20_000;
     private static final long LONG_PAUSE_NANOS = 10_000_000;
+    private static final int STOPPED_LOOKS = 5;
+    private static final long LOOK_NANOS = Math.min(2_000_000_000L, LocalBackend.OPERATION.toNanos() / 50);
 
     private final Path file;
     private final ReentrantLock turn = new ReentrantLock();
@@ -46,7 +49,7 @@ final class FileMutex {
      *
      * @param nanos how long to wait for it at most
      * @return false if the directory of the file does not exist; the mutex is not held then
-     * @throws MutexBusyException if others have it for so long
+     * @throws MutexBusyException if others have it for so long, or one that is stopped has it
      */
     boolean lock(long nanos, InterruptShield shield) throws IOException {
         long deadline = System.nanoTime() + nanos;
@@ -87,7 +90,7 @@ final class FileMutex {
                 taken = waitForLock(current, deadline, shield);
             }
             if (taken == null) {
-                throw new MutexBusyException(file, ProcLocks.holder(file));
+                throw new MutexBusyException(file, describeHolder());
             }
             if (key != null && PrivateFiles.leadsTo(file, key)) {
                 lock = taken;
@@ -106,7 +109,7 @@ final class FileMutex {
         }
     }
 
-    private static @Nullable FileLock waitForLock(RandomAccessFile current, long deadline, InterruptShield shield)
+    private @Nullable FileLock waitForLock(RandomAccessFile current, long deadline, InterruptShield shield)
             throws IOException {
         // It is held for some ten microseconds, which a moment's patience outlasts more cheaply than a thread.
         for (int i = 0; i < QUICK_TRIES; i++) {
@@ -118,12 +121,36 @@ final class FileMutex {
         }
         while (deadline - System.nanoTime() > 0) {
             try {
-                return new LockWait(current).await(deadline, shield);
+                return waitWhileItMoves(new LockWait(current), deadline, shield);
             } catch (OverlappingFileLockException e) {
                 shield.pause(LONG_PAUSE_NANOS);
             }
         }
         return null;
+    }
+
+    /** A queue of hundreds may take its time, but a holder that is stopped will not go on by itself. */
+    private @Nullable FileLock waitWhileItMoves(LockWait wait, long deadline, InterruptShield shield)
+            throws IOException {
+        int stopped = 0;
+        while (stopped < STOPPED_LOOKS && deadline - System.nanoTime() > 0) {
+            FileLock taken = wait.await(Math.min(deadline, System.nanoTime() + LOOK_NANOS), shield);
+            if (taken != null) {
+                return taken;
+            }
+            OptionalLong holder = ProcLocks.holder(file);
+            stopped = holder.isPresent() && ProcLocks.isStopped(holder.getAsLong()) ? stopped + 1 : 0;
+        }
+        return wait.giveUp();
+    }
+
+    private String describeHolder() {
+        OptionalLong holder = ProcLocks.holder(file);
+        if (holder.isEmpty()) {
+            return "another process";
+        }
+        long pid = holder.getAsLong();
+        return "process " + pid + (ProcLocks.isStopped(pid) ? ", which is stopped" : "");
     }
 
     private RandomAccessFile openFile() throws IOException {

@@ -5,6 +5,7 @@ import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -35,7 +36,7 @@ final class LockWait {
     }
 
     /**
-     * Returns the lock; null if the time is over.
+     * Returns the lock; null if it was not to be had until then, and the wait goes on.
      *
      * @throws OverlappingFileLockException if another wait of this process for the same file is still under way
      */
@@ -48,12 +49,23 @@ final class LockWait {
                 Thread.currentThread().interrupt();
                 shield.absorb();
             } catch (TimeoutException e) {
-                if (result.cancel(false)) {
-                    return null;
-                }
+                return null;
             } catch (ExecutionException e) {
                 throw failure(e.getCause());
             }
+        }
+    }
+
+    /** Ends the wait. Returns the lock if it came at the last moment, else null. */
+    @Nullable
+    FileLock giveUp() throws IOException {
+        if (result.cancel(false)) {
+            return null;
+        }
+        try {
+            return result.join();
+        } catch (CompletionException e) {
+            throw failure(e.getCause());
         }
     }
 

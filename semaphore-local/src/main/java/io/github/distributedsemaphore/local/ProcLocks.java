@@ -4,29 +4,42 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 
-/** Who holds a file lock, for an error message: Linux tells in {@code /proc/locks}. */
+/** Who holds a file lock, and whether that process runs at all: Linux tells in {@code /proc}, other systems do not. */
 final class ProcLocks {
-    private static final Path LOCKS = Path.of("/proc/locks");
+    private static final Path PROC = Path.of("/proc");
 
     private ProcLocks() {}
 
-    static String holder(Path file) {
+    /** Returns the id of the process that has the lock on the file's first byte, if that can be told. */
+    static OptionalLong holder(Path file) {
         try {
             Object inode = Files.getAttribute(file, "unix:ino");
-            return holder(Files.readAllLines(LOCKS), inode);
+            return holder(Files.readAllLines(PROC.resolve("locks")), inode);
         } catch (IOException | IllegalArgumentException | UnsupportedOperationException e) {
-            return "another process";
+            return OptionalLong.empty();
         }
     }
 
     /** Finds the process in lines such as {@code 1: POSIX ADVISORY WRITE 4242 fe:00:1234 0 0}. */
-    static String holder(List<String> locks, Object inode) {
+    static OptionalLong holder(List<String> locks, Object inode) {
         return locks.stream()
                 .map(line -> line.strip().split("\\s+"))
                 .filter(parts -> parts.length >= 8 && parts[5].endsWith(":" + inode) && parts[6].equals("0"))
-                .map(parts -> "process " + parts[4])
-                .findFirst()
-                .orElse("another process");
+                .mapToLong(parts -> Long.parseLong(parts[4]))
+                .findFirst();
+    }
+
+    /** Tells whether a process is known to be stopped, by a signal or a debugger. */
+    static boolean isStopped(long pid) {
+        try {
+            String stat = Files.readString(PROC.resolve(pid + "/stat"));
+            // The state follows the name, which is in parentheses and may contain any.
+            char state = stat.charAt(stat.lastIndexOf(')') + 2);
+            return state == 'T' || state == 't';
+        } catch (IOException | IndexOutOfBoundsException e) {
+            return false;
+        }
     }
 }

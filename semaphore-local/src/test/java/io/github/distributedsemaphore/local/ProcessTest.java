@@ -126,6 +126,20 @@ class ProcessTest {
     }
 
     @Test
+    void aProcessThatIsStoppedWithTheMutexIsNotWaitedForAsLongAsABusyOne() throws Exception {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
+            child.await("LOCKED");
+            child.signal("STOP");
+            assertThatThrownBy(() -> take(session, 1))
+                    .isInstanceOf(BackendUnavailableException.class)
+                    .hasMessageContaining("process " + child.pid() + ", which is stopped");
+            child.signal("CONT");
+            child.finish();
+        }
+        giveBack(session, takeOne(session));
+    }
+
+    @Test
     void whileTheMutexIsNotToBeHadCallsFailAndNameWhoHasIt() {
         try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
             child.await("LOCKED");
