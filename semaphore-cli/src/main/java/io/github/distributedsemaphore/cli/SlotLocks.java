@@ -4,10 +4,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.spi.BackendUri;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
@@ -32,18 +29,8 @@ final class SlotLocks {
     }
 
     private static Path folder() throws IOException {
-        Path folder = Path.of(System.getProperty("java.io.tmpdir"), "semaphore-run-" + System.getProperty("user.name"));
-        if (!Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)) {
-            try {
-                Files.createDirectory(
-                        folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            } catch (java.nio.file.FileAlreadyExistsException e) {
-                if (!Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)) {
-                    throw e;
-                }
-            }
-        }
-        return folder;
+        return PrivateFolder.prepare(
+                Path.of(System.getProperty("java.io.tmpdir"), "semaphore-run-" + System.getProperty("user.name")));
     }
 
     private static String hash(String key) {
