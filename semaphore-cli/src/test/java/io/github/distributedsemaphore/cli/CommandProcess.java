@@ -89,6 +89,11 @@ public final class CommandProcess implements AutoCloseable {
         }
     }
 
+    /** Ends it by force, itself and nothing that it started. */
+    void kill() {
+        process.destroyForcibly();
+    }
+
     long pid() {
         return process.pid();
     }
