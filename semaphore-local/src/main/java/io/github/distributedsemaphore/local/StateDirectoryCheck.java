@@ -11,9 +11,12 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds or makes the state directory, and refuses one that cannot be trusted. */
 final class StateDirectoryCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(StateDirectoryCheck.class);
     private static final Path PROCESS = Path.of("/proc/self");
 
     private StateDirectoryCheck() {}
@@ -35,10 +38,23 @@ final class StateDirectoryCheck {
         }
         Path real = path.toRealPath();
         if (!settings.allowNetworkFileSystem()) {
-            refuseNetwork(real, Files.getFileStore(real).type());
+            refuseNetwork(real, fileSystemType(real));
         }
         refuseShared(real);
         return real;
+    }
+
+    /** In a changed root the mount may be out of sight, and the type with it. */
+    private static String fileSystemType(Path directory) {
+        try {
+            return Files.getFileStore(directory).type();
+        } catch (IOException e) {
+            LOG.warn(
+                    "{}: the type of its file system cannot be told ({}); nothing is promised if it is one of a network",
+                    directory,
+                    e.getMessage());
+            return "";
+        }
     }
 
     static void refuseNetwork(Path directory, String type) {
