@@ -9,7 +9,7 @@ import java.util.List;
  * One exchange and everybody it is done for.
  *
  * @param returns the holds to give back
- * @param waiters the callers that want permits, in the order of the request
+ * @param waiters the callers that want permits, in the order of the request: first those with one attempt
  * @param request what is asked
  * @param generation the session it was collected for
  * @param sent when, in nanoseconds of the environment
@@ -21,7 +21,8 @@ record Batch(List<Returning> returns, List<Waiter> waiters, ExchangeRequest requ
                 returns.stream().map(returning -> returning.hold().hold()).toList(),
                 waiters.stream().map(Waiter::wanted).toList(),
                 epochs,
-                waiting);
+                waiting,
+                (int) waiters.stream().takeWhile(Waiter::isOnce).count());
         return new Batch(List.copyOf(returns), List.copyOf(waiters), request, generation, sent);
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,6 +70,34 @@ class LocalOrderTest {
         stage.settle();
         assertThat(stage.semaphore.tryAcquire()).isPresent();
         assertThat(two).isNotDone();
+    }
+
+    @Test
+    void theBackendIsToldWhichWantsAreForOneAttempt() {
+        Stage stage = new Stage(2, "recheck=1m");
+        stage.takeAsOther();
+        CompletableFuture<PermitGroup> two = stage.semaphore.acquireAsync(2, Duration.ofHours(1));
+        CompletableFuture<Permit> once = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.settle();
+        ExchangeRequest both = stage.requests.stream()
+                .filter(request -> request.wants().size() == 2)
+                .findFirst()
+                .orElseThrow();
+        assertThat(both.wants()).containsExactly(1, 2);
+        assertThat(both.attempts()).isEqualTo(1);
+        assertThat(both.waiting()).isTrue();
+        assertThat(once).isCompleted();
+
+        assertThat(stage.semaphore.tryAcquire()).isEmpty();
+        ExchangeRequest alone = stage.requests.get(stage.requests.size() - 1);
+        assertThat(alone.wants()).containsExactly(1);
+        assertThat(alone.attempts()).isEqualTo(1);
+        assertThat(alone.waiting()).isTrue();
+        assertThat(two.cancel(false)).isTrue();
+        CompletableFuture<Permit> patient = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(patient).isNotDone();
+        assertThat(stage.requests.get(stage.requests.size() - 1).attempts()).isZero();
     }
 
     @Test

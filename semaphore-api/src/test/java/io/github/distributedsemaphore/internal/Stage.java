@@ -52,7 +52,11 @@ final class Stage {
         protected ExchangeResult exchange(ServerSession session, long sequence, ExchangeRequest request) {
             requests.add(request);
             ExchangeRequest bounded = new ExchangeRequest(
-                    request.giveBack(), request.wants(), Math.min(epochs, request.epochs()), request.waiting());
+                    request.giveBack(),
+                    request.wants(),
+                    Math.min(epochs, request.epochs()),
+                    request.waiting(),
+                    request.attempts());
             return answers.apply(super.exchange(session, sequence, bounded));
         }
     };
