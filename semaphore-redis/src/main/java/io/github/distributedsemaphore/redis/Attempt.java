@@ -116,22 +116,34 @@ final class Attempt {
         inFlight = step;
     }
 
-    /** How many permits the callers want that have no answer yet, in their order. */
-    List<Integer> open() {
-        List<Integer> open = new ArrayList<>();
+    /** A caller that has no answer yet: how many permits it wants, and whether it goes on waiting if it is refused. */
+    record Open(int permits, boolean waits) {}
+
+    /** The callers that have no answer yet, in their order. */
+    List<Open> open() {
+        List<Open> open = new ArrayList<>();
         for (int i = 0; i < answers.length; i++) {
             if (answers[i] == null) {
-                open.add(request.wants().get(i));
+                open.add(new Open(request.wants().get(i), waits(i)));
             }
         }
         return open;
+    }
+
+    private boolean waits(int want) {
+        return request.waiting() && want >= request.attempts();
+    }
+
+    /** Whether any of the callers goes on waiting. There may be others who do, for whom nothing is asked now. */
+    boolean isForWaiters() {
+        return request.waiting() && request.attempts() < answers.length;
     }
 
     boolean isServed() {
         return !claiming || Arrays.stream(answers).allMatch(answer -> answer != null);
     }
 
-    /** Gives the spare slots to those who want so many, in their order; returns whether anybody got any. */
+    /** Gives the spare slots to those who want so many, in their order; returns whether anybody who waits got any. */
     boolean serve() {
         boolean served = false;
         for (int i = 0; i < answers.length; i++) {
@@ -142,7 +154,7 @@ final class Attempt {
                     holds.add(spare.removeFirst());
                 }
                 answers[i] = new Answer.Granted(holds);
-                served = true;
+                served |= waits(i);
             }
         }
         return served;

@@ -44,23 +44,23 @@ final class StepPlan {
 
     Step next(Attempt attempt, ArmedState state) {
         List<Integer> releases = releases(attempt, state);
-        List<Integer> open = state.control() == null ? List.of() : attempt.open();
-        int room = attempt.isClaiming() ? room(attempt, state, releases) : 0;
+        List<Attempt.Open> open = state.control() == null ? List.of() : attempt.open();
+        Room room = attempt.isClaiming() ? room(attempt, state, releases) : Room.NONE;
         int wanted = 0;
         int unserved = 0;
-        for (int permits : open) {
-            boolean fits = wanted + permits <= room;
-            wanted += fits ? permits : 0;
-            unserved += fits || permits > state.limit() ? 0 : 1;
+        for (Attempt.Open want : open) {
+            boolean fits = wanted + want.permits() <= (want.waits() ? room.forWaiters() : room.forAttempts());
+            wanted += fits ? want.permits() : 0;
+            unserved += fits || !want.waits() || want.permits() > state.limit() ? 0 : 1;
         }
         List<Step.Claim> claims =
                 claims(attempt, state, Math.max(0, wanted - attempt.spare().size()), releases);
         boolean waits = attempt.request().waiting();
-        boolean enqueue = unserved > 0 && waits && (!queued || ticket == 0);
+        boolean enqueue = unserved > 0 && (!queued || ticket == 0);
         if (enqueue && ticket == 0) {
             ticket = clock.micros();
         }
-        boolean stays = waits && (unserved > 0 || attempt.request().wants().isEmpty());
+        boolean stays = waits && (unserved > 0 || !attempt.isForWaiters());
         boolean acts = waits || !releases.isEmpty() || !claims.isEmpty();
         return new Step(
                 releases,
@@ -76,18 +76,27 @@ final class StepPlan {
         return state.isMember() ? attempt.toGiveBack().stream().map(Hold::slot).toList() : List.of();
     }
 
-    /** How many slots this session may take, those that it has in hand included. */
-    private int room(Attempt attempt, ArmedState state, List<Integer> releases) {
+    /**
+     * How many slots this session may take, those that it has in hand included.
+     *
+     * @param forAttempts for callers that do not wait
+     * @param forWaiters for those that do, less what the others take
+     */
+    private record Room(int forAttempts, int forWaiters) {
+        static final Room NONE = new Room(0, 0);
+    }
+
+    private Room room(Attempt attempt, ArmedState state, List<Integer> releases) {
         int free = state.free()
                 + (int) releases.stream().filter(slot -> slot <= state.limit()).count();
-        int ahead = attempt.request().waiting() ? state.ahead(liveness.client()) : 0;
+        int ahead = attempt.isForWaiters() ? state.ahead(liveness.client()) : 0;
         int spare = attempt.spare().size();
         boolean leaves = ahead > 0 && free > 0 && !isPatienceOver();
         attempt.leaveToOthers(leaves);
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
-        return spare + (leaves ? Math.max(0, free - ahead) : free);
+        return new Room(spare + free, spare + (leaves ? Math.max(0, free - ahead) : free));
     }
 
     private boolean isPatienceOver() {
@@ -150,7 +159,8 @@ final class StepPlan {
 
     /** The exchange is over. */
     void finished(Attempt attempt) {
-        if (!attempt.isLeftToOthers()) {
+        boolean concernsWaiters = attempt.isForWaiters() || !attempt.request().waiting();
+        if (concernsWaiters && !attempt.isLeftToOthers()) {
             leftSinceNanos = 0;
         }
     }

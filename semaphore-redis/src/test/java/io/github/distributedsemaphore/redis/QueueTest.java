@@ -87,6 +87,51 @@ class QueueTest {
     }
 
     @Test
+    void whoAsksOnceTakesWhatIsFreeAlsoIfItsClientHasWaitersBehindOthers() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        List<String> order = redis.commands().zrange(redis.layout("jobs").waiters(), 0, -1);
+        giveBack(holder, holds.get(0));
+        ExchangeResult result = Redis.tryBesideWaiters(second.session, 1, 1);
+
+        assertThat(result.answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(result.answers().get(1)).isEqualTo(Answer.FULL);
+        assertThat(redis.commands().zrange(redis.layout("jobs").waiters(), 0, -1))
+                .as("the waiters of both keep their places")
+                .isEqualTo(order);
+        giveBack(holder, holds.get(1));
+        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
+    void anAttemptThatSucceedsDoesNotTakeItsClientsWaitersOutOfTheQueue() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting waiting = new Waiting();
+        giveBack(holder, holds.get(0));
+        await().until(() -> waiting.hints.get() > 0);
+        ExchangeResult result = Redis.tryBesideWaiters(waiting.session, 1);
+        assertThat(result.answers().get(0)).isInstanceOf(Answer.Granted.class);
+
+        assertThat(queued()).isEqualTo(1);
+        waiting.hints.set(0);
+        giveBack(holder, holds.get(1));
+        await().until(() -> waiting.hints.get() > 0);
+    }
+
+    @Test
+    void aRefusedAttemptLeavesWhatIsFreeToThoseWhoWait() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+        ExchangeResult result = Redis.tryBesideWaiters(second.session, 2, 1);
+
+        assertThat(result.answers()).containsExactly(Answer.FULL, Answer.FULL);
+        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
     void whoIsCalledAndDoesNotComeHoldsTheOthersUpForAMomentOnly() {
         List<Hold> holds = takeHolds(holder, 2);
         new Waiting();

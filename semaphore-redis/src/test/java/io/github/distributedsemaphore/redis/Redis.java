@@ -105,6 +105,11 @@ final class Redis implements AutoCloseable {
         return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, true));
     }
 
+    /** A call with a single attempt, of a client that has others who wait. */
+    static ExchangeResult tryBesideWaiters(BackendSession session, Integer... wants) {
+        return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, true, 1));
+    }
+
     static Answer take(BackendSession session, int permits) {
         return ask(session, permits).answers().get(0);
     }
