@@ -7,14 +7,7 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,12 +35,7 @@ final class RedisExchange {
     private final ArmedWire wire;
     private final SlotChoice choice = new SlotChoice();
     private final StepPlan plan;
-
-    /** Slots of exchanges that failed half-way, which nobody knows of but this session; they go back with the next. */
-    private final Queue<Hold> strays = new ArrayDeque<>();
-
-    /** Under which chain of watches a hold was known to be there; see {@link ArmedWire#chain}. */
-    private final Map<Hold, Long> seen = new HashMap<>();
+    private final HoldBook book;
 
     private @Nullable Attempt unknown;
     private long prunedNanos = System.nanoTime();
@@ -59,6 +47,7 @@ final class RedisExchange {
         this.listener = listener;
         this.wire = new ArmedWire(layout, connections, liveness);
         this.plan = new StepPlan(layout, liveness, connections.clock(), choice);
+        this.book = new HoldBook(layout, liveness, wire, choice);
     }
 
     SlotChoice choice() {
@@ -70,8 +59,8 @@ final class RedisExchange {
     }
 
     ExchangeResult exchange(ExchangeRequest request) {
-        Attempt attempt = new Attempt(request, liveness.holds().keySet());
-        takeUpStrays(attempt);
+        Attempt attempt = new Attempt(request, book.holds());
+        book.takeUpStrays(attempt);
         Deadline deadline = connections.callDeadline();
         try {
             return run(attempt, deadline);
@@ -81,48 +70,33 @@ final class RedisExchange {
                 unknown = attempt;
                 throw RedisFailures.uncertain(layout.what(), broken);
             }
-            stray(attempt, attempt.spare());
+            book.stray(attempt, attempt.spare());
             if (attempt.hasProgressed()) {
                 return result(attempt, wire.lastKnown());
             }
             throw RedisFailures.certain(layout.what(), e);
         } catch (RedisErrorException | SemaphoreException e) {
             wire.disarm();
-            stray(attempt, attempt.taken());
+            book.stray(attempt, attempt.taken());
             giveBackStrays(deadline);
             throw RedisFailures.certain(layout.what(), e);
         }
     }
 
-    private void takeUpStrays(Attempt attempt) {
-        while (!strays.isEmpty()) {
-            attempt.toGiveBack().add(strays.remove());
-        }
-    }
-
-    /** Keeps what this exchange has and its caller does not know of. */
-    private void stray(Attempt attempt, Collection<Hold> taken) {
-        strays.addAll(taken);
-        attempt.toGiveBack().stream()
-                .filter(hold -> !attempt.request().giveBack().contains(hold))
-                .forEach(strays::add);
-        attempt.spare().clear();
-    }
-
     /** A part of a transaction failed: the other parts are taken back, now if that is possible. */
     private void giveBackStrays(Deadline deadline) {
-        if (strays.isEmpty()) {
+        List<Hold> kept = book.strays();
+        if (kept.isEmpty()) {
             return;
         }
-        List<Hold> kept = List.copyOf(strays);
         Attempt back = new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of());
-        takeUpStrays(back);
+        book.takeUpStrays(back);
         try {
             run(back, deadline);
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             wire.disarm();
             LOG.debug("{}: slots that were taken in vain go back later", layout.what(), e);
-            kept.stream().filter(liveness.holds()::containsKey).forEach(strays::add);
+            book.strayAgain(kept);
         }
     }
 
@@ -157,7 +131,7 @@ final class RedisExchange {
             if (attempt.isFresh(state) && plan.isPlaceLost(state)) {
                 plan.forgetPlace();
             }
-            verify(attempt, deadline);
+            book.verify(attempt, deadline);
             Step step = plan.next(attempt, state);
             if (!step.isEmpty()) {
                 state = commit(attempt, step, deadline);
@@ -214,8 +188,8 @@ final class RedisExchange {
         attempt.inFlight(null);
         if (answer.replies().executed()) {
             plan.committed(step);
-            released(attempt, step);
-            take(attempt, step, sent, answer.replies());
+            book.released(attempt, step);
+            book.take(attempt, step, sent, answer.replies());
             if (attempt.serve()) {
                 plan.granted();
             }
@@ -238,60 +212,10 @@ final class RedisExchange {
         }
     }
 
-    private void released(Attempt attempt, Step step) {
-        if (step.releases().isEmpty()) {
-            return;
-        }
-        for (Hold hold : attempt.toGiveBack()) {
-            liveness.holds().remove(hold);
-            seen.remove(hold);
-            choice.released(hold.slot());
-        }
-        attempt.toGiveBack().clear();
-    }
-
-    private void take(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
-        for (int i = 0; i < step.claims().size(); i++) {
-            Step.Claim claim = step.claims().get(i);
-            if (replies.errorInside(sent.taken().get(i)) != null) {
-                continue;
-            }
-            if (replies.get(sent.taken().get(i)).number() == 0) {
-                attempt.miss();
-            } else if (replies.errorInside(sent.counts().get(i)) != null) {
-                strays.add(taken(claim, 0));
-            } else {
-                attempt.spare()
-                        .add(taken(claim, replies.get(sent.counts().get(i)).number()));
-            }
-        }
-    }
-
-    private Hold taken(Step.Claim claim, long count) {
-        long first = Math.max(0, claim.value().firstEpoch(count));
-        Hold hold = new Hold(claim.slot(), first, first + claim.value().run() - 1);
-        liveness.holds().put(hold, claim.value());
-        seen.put(hold, wire.chain());
-        return hold;
-    }
-
     /** Finds out what became of a transaction, now that it cannot be done any more if it was not. */
     private void settle(Attempt attempt, Step step, ArmedState state, Deadline deadline) {
         if (state.isMember()) {
-            List<Integer> slots = new ArrayList<>(step.releases());
-            step.claims().forEach(claim -> slots.add(claim.slot()));
-            CommandBatch batch = new CommandBatch();
-            int stored = slots.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, Step.slots(layout.holds(), slots));
-            int counts = slots.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, Step.slots(layout.epochs(), slots));
-            if (!slots.isEmpty()) {
-                Replies replies = wire.ask(batch, deadline);
-                settle(
-                        attempt,
-                        step,
-                        slots,
-                        replies.get(stored).list(),
-                        replies.get(counts).list());
-            }
+            book.settle(attempt, step, deadline);
         }
         plan.forgetPlace();
         attempt.inFlight(null);
@@ -299,68 +223,9 @@ final class RedisExchange {
         attempt.serve();
     }
 
-    private void settle(Attempt attempt, Step step, List<Integer> slots, List<Reply> stored, List<Reply> counts) {
-        int released = step.releases().size();
-        for (int i = 0; i < step.claims().size(); i++) {
-            Step.Claim claim = step.claims().get(i);
-            if (claim.value().toString().equals(stored.get(released + i).textOrNull())) {
-                attempt.spare().add(taken(claim, counts.get(released + i).number()));
-            }
-        }
-        for (int i = 0; i < released; i++) {
-            int slot = slots.get(i);
-            String found = stored.get(i).textOrNull();
-            attempt.toGiveBack().removeIf(hold -> hold.slot() == slot && isGone(hold, found));
-        }
-    }
-
-    /**
-     * Looks whether what is to be given back is still there, if somebody touched the control key since that was known: an
-     * operator may have taken single slots away. The look is under the present watch.
-     */
-    private void verify(Attempt attempt, Deadline deadline) {
-        List<Hold> doubtful = attempt.toGiveBack().stream()
-                .filter(hold -> !Long.valueOf(wire.chain()).equals(seen.get(hold)))
-                .toList();
-        if (doubtful.isEmpty()) {
-            return;
-        }
-        CommandBatch batch = new CommandBatch();
-        int stored = batch.add(
-                RedisVerb.HMGET,
-                Step.slots(layout.holds(), doubtful.stream().map(Hold::slot).toList()));
-        List<Reply> values = wire.ask(batch, deadline).get(stored).list();
-        for (int i = 0; i < doubtful.size(); i++) {
-            Hold hold = doubtful.get(i);
-            if (isGone(hold, values.get(i).textOrNull())) {
-                attempt.toGiveBack().remove(hold);
-                attempt.lost().add(hold);
-            } else {
-                seen.put(hold, wire.chain());
-            }
-        }
-    }
-
-    private boolean isGone(Hold hold, @Nullable String found) {
-        HoldValue value = liveness.holds().get(hold);
-        boolean gone = value == null || !value.toString().equals(found);
-        if (gone) {
-            liveness.holds().remove(hold);
-            seen.remove(hold);
-        }
-        return gone;
-    }
-
     /** This session was given up for dead: nothing that it held is its own any more. */
     private void loseAll(Attempt attempt) {
-        Set<Hold> others = new HashSet<>(liveness.holds().keySet());
-        others.removeAll(attempt.toGiveBack());
-        attempt.taken().forEach(others::remove);
-        attempt.lost().addAll(attempt.toGiveBack());
-        attempt.toGiveBack().clear();
-        attempt.forgetTaken();
-        liveness.startAfresh();
-        seen.clear();
+        Set<Hold> others = book.loseAll(attempt);
         plan.forgetPlace();
         if (!others.isEmpty()) {
             listener.lost(others, "this client was not heard of in time, and others were given its slots");
