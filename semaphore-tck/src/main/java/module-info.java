@@ -12,6 +12,7 @@ module io.github.distributedsemaphore.tck {
     exports io.github.distributedsemaphore.tck;
     exports io.github.distributedsemaphore.tck.agent;
     exports io.github.distributedsemaphore.tck.history;
+    exports io.github.distributedsemaphore.tck.link;
 
     // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
     // one.
