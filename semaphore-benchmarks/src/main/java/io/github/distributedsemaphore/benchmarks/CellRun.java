@@ -1,0 +1,115 @@
+package io.github.distributedsemaphore.benchmarks;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** Measures one cell: all variants in turn, round after round, each first in another round. For one thread. */
+final class CellRun implements AutoCloseable {
+    private final Cell cell;
+    private final RunSettings settings;
+    private final Progress progress;
+    private final long millis;
+    private final Path folder;
+    private final Map<String, Stage> stages = new LinkedHashMap<>();
+    private final List<RedisProcess> servers = new ArrayList<>();
+    private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
+
+    private record Stage(RedisProcess server, HolderWatch watch, Bystanders bystanders) {}
+
+    CellRun(Cell cell, RunSettings settings, Progress progress) {
+        this.cell = cell;
+        this.settings = settings;
+        this.progress = progress;
+        this.millis = settings.roundMillis(cell);
+        try {
+            folder = Files.createTempDirectory("bench");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Measures.
+     *
+     * @throws BrokenRunException if a promise was broken meanwhile, or anything failed
+     */
+    CellResult measure() {
+        try (Crew crew = new Crew(cell.processes(), settings)) {
+            cell.variants().forEach(variant -> open(crew, variant));
+            for (int round = -settings.warmUps(); round < settings.rounds(); round++) {
+                for (int turn = 0; turn < cell.variants().size(); turn++) {
+                    measure(crew, variant(round + turn), round);
+                }
+            }
+            progress.clear();
+            crew.disband();
+            stages.values().forEach(stage -> stage.bystanders().close());
+        }
+        return new CellResult(cell, settings.rounds(), millis, samples);
+    }
+
+    private Variant variant(int turn) {
+        return cell.variants().get(Math.floorMod(turn, cell.variants().size()));
+    }
+
+    private void open(Crew crew, Variant variant) {
+        progress.show(cell.name(), "preparing " + variant.name());
+        if (servers.isEmpty() || cell.ownServers()) {
+            servers.add(new RedisProcess(folder));
+        }
+        RedisProcess server = servers.get(servers.size() - 1);
+        Path file = folder.resolve("watch-" + stages.size());
+        Stage stage = new Stage(server, HolderWatch.open(file, variant), new Bystanders(server));
+        stages.put(variant.name(), stage);
+        samples.put(variant.name(), new ArrayList<>());
+        crew.open(variant, server.uri(), file);
+        stage.bystanders().join(variant);
+    }
+
+    private void measure(Crew crew, Variant variant, int round) {
+        boolean warmUp = round < 0;
+        progress.show(
+                cell.name(),
+                (warmUp ? "warming up, " : "round " + (round + 1) + " of " + settings.rounds() + ", ")
+                        + variant.name());
+        Stage stage = Objects.requireNonNull(stages.get(variant.name()));
+        ServerUse before = ServerUse.of(stage.server().commands());
+        // Without holds a warm-up goes through the code often enough for the compiler.
+        List<RoundReport> reports =
+                warmUp ? crew.round(variant.holding(0), cell.roundMillis()) : crew.round(variant, millis);
+        ServerUse use = ServerUse.of(stage.server().commands()).since(before);
+        List<String> violations = stage.watch().violations();
+        if (!violations.isEmpty()) {
+            throw new BrokenRunException(
+                    "cell " + cell.name() + ", " + variant.name() + ": " + String.join("; ", violations));
+        }
+        if (!warmUp) {
+            Objects.requireNonNull(samples.get(variant.name())).add(Sample.of(variant, reports, millis, use));
+        }
+    }
+
+    /** The version of the server that was measured against. */
+    String serverVersion() {
+        return servers.get(0).version();
+    }
+
+    @Override
+    public void close() {
+        servers.forEach(RedisProcess::close);
+        try (Stream<Path> files = Files.walk(folder)) {
+            files.sorted(Comparator.reverseOrder())
+                    .forEach(file -> file.toFile().delete());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package io.github.distributedsemaphore.benchmarks;
+
+/** One way to take permits, in one process. Thread-safe, but each thread number is one thread's. */
+interface Contestant extends AutoCloseable {
+    /** Waits for a permit of one of the variant's semaphores. */
+    Pass acquire(int thread, int name) throws InterruptedException;
+
+    @Override
+    void close();
+
+    /** Opens one, and makes its semaphores if nobody has yet. */
+    static Contestant open(Variant variant, String uri) {
+        return switch (variant.mode()) {
+            case SEMAPHORE -> new SemaphoreContestant(variant, uri);
+            case REDISSON -> new RedissonContestant(variant, uri);
+            case REDISSON_EXPIRABLE -> new ExpirableContestant(variant, uri);
+            case FLOOR -> new FloorContestant(variant, uri);
+        };
+    }
+}

@@ -1,0 +1,38 @@
+package io.github.distributedsemaphore.benchmarks;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.util.ArrayList;
+import java.util.List;
+
+/** This library. */
+final class SemaphoreContestant implements Contestant {
+    private final List<SemaphoreClient> clients = new ArrayList<>();
+    private final List<List<DistributedSemaphore>> semaphores = new ArrayList<>();
+
+    SemaphoreContestant(Variant variant, String uri) {
+        for (int i = 0; i < (variant.ownClients() ? variant.threads() : 1); i++) {
+            SemaphoreClient client = SemaphoreClient.connect(uri);
+            clients.add(client);
+            List<DistributedSemaphore> named = new ArrayList<>();
+            for (int name = 0; name < variant.names(); name++) {
+                client.admin().create(variant.semaphore(name), variant.limit());
+                named.add(client.semaphore(variant.semaphore(name)));
+            }
+            semaphores.add(named);
+        }
+    }
+
+    @Override
+    public Pass acquire(int thread, int name) throws InterruptedException {
+        Permit permit =
+                semaphores.get(semaphores.size() == 1 ? 0 : thread).get(name).acquire();
+        return new Pass(permit.fence().slot(), permit.fence().epoch(), permit::release);
+    }
+
+    @Override
+    public void close() {
+        clients.forEach(SemaphoreClient::close);
+    }
+}
