@@ -1,0 +1,98 @@
+# What the scripts of the top level have in common: what the machine needs, and a build without output. To be sourced.
+# shellcheck shell=bash
+
+readonly MIN_JAVA=17
+TOOL=$(basename "$0")
+readonly TOOL
+
+say() { echo "$TOOL: $*"; }
+
+die() {
+  echo "$TOOL: $*" >&2
+  exit 1
+}
+
+java_major() {
+  local javac=${JAVA_HOME:+$JAVA_HOME/bin/}javac version
+  version=$("$javac" -version 2>&1) && sed -E 's/^javac (1\.)?([0-9]+).*/\2/' <<<"$version" || echo 0
+}
+
+# missing_packages COMMAND...: the Debian packages of a JDK, of Maven, and of those commands that are not on the PATH. Each
+# command here bears the name of its package.
+missing_packages() {
+  (($(java_major) >= MIN_JAVA)) || echo "openjdk-$MIN_JAVA-jdk-headless"
+  local command
+  for command in mvn "$@"; do
+    command -v "$command" >/dev/null || echo "${command/#mvn/maven}"
+  done
+}
+
+# Debian starts a service when it installs one; ours start servers of their own.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d status=0
+  if [[ -e $policy ]]; then
+    "$@"
+    return
+  fi
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod +x "$policy"
+  "$@" || status=$?
+  rm -f "$policy"
+  return "$status"
+}
+
+# install_missing COMMAND...: sees to a JDK, Maven and those commands: installs them on Debian, elsewhere says what to install.
+install_missing() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  if [[ -n ${JAVA_HOME:-} ]] && (($(java_major) < MIN_JAVA)); then
+    die "JAVA_HOME=$JAVA_HOME holds no JDK of version $MIN_JAVA or newer; set it to one that does, or unset it"
+  fi
+  if [[ ! -f /etc/debian_version || $EUID -ne 0 ]]; then
+    die "missing: ${missing[*]}. On Debian or Ubuntu: sudo apt-get install ${missing[*]}." \
+      "Elsewhere: a JDK of version $MIN_JAVA or newer and Maven 3.8.7 or newer${*:+, and the commands $*}, all on the PATH."
+  fi
+  say "installing ${missing[*]}"
+  apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive without_services apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]} == 0)) || die "still missing after installing: ${missing[*]}; check the PATH for older versions"
+}
+
+# is_newer_than_sources FILE PATH...: tells whether nothing under the paths has changed since the file was made.
+is_newer_than_sources() {
+  local stamp=$1
+  shift
+  [[ -e $stamp && -z $(find "$@" -newer "$stamp" -print -quit) ]]
+}
+
+# build_without_checks STAMP MODULE OPTION...: packages a module and what it needs, with a progress line on a terminal, and
+# none of the checks that ./verify is for.
+build_without_checks() {
+  local stamp=$1 module=$2 log start=$SECONDS build
+  shift 2
+  log=$(mktemp)
+  touch "$log.start"
+  mvn --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
+    -Denforcer.skip package </dev/null >"$log" 2>&1 &
+  build=$!
+  # Ctrl-C does not reach a command in the background.
+  # shellcheck disable=SC2064 # the names are of now
+  trap "kill $build 2>/dev/null; rm -f '$log' '$log.start'; exit 130" INT TERM
+  while kill -0 "$build" 2>/dev/null; do
+    if [[ -t 1 ]]; then printf '\r%s: building, %d s ' "$TOOL" $((SECONDS - start)); fi
+    sleep 0.5
+  done
+  if ! wait "$build"; then
+    echo
+    cat "$log" >&2
+    rm -f "$log" "$log.start"
+    die "the build failed, see above; with all its output: mvn -pl $module -am $* package"
+  fi
+  mv "$log.start" "$stamp"
+  rm -f "$log"
+  trap - INT TERM
+  if [[ -t 1 ]]; then printf '\r'; fi
+  say "built in $((SECONDS - start)) s"
+}
