@@ -26,6 +26,14 @@ record Batch(List<Returning> returns, List<Waiter> waiters, ExchangeRequest requ
         return new Batch(List.copyOf(returns), List.copyOf(waiters), request, generation, sent);
     }
 
+    /** Ends the calls that had one attempt, unless they have ended. */
+    void failAttempts(RuntimeException failure) {
+        waiters.stream()
+                .filter(Waiter::isOnce)
+                .filter(waiter -> !waiter.isDone())
+                .forEach(waiter -> waiter.fail(failure));
+    }
+
     /** Returns an answer that fits the request; one that does not says nothing about what was done. */
     ExchangeResult checked(ExchangeResult result) {
         List<Integer> wants = request.wants();

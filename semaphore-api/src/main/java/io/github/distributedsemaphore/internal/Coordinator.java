@@ -2,19 +2,13 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.ReleaseOutcome;
-import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.Hold;
-import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Everything one client does at one semaphore passes here: calls put down what they want, permits are released and verified,
@@ -22,13 +16,13 @@ import org.slf4j.LoggerFactory;
  * {@link Exchanges}'. The lock is held for moments and never while the backend is asked.
  */
 final class Coordinator {
-    private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
-
     private final String name;
     private final SemaphoreBackend backend;
     private final Environment environment;
     private final ReentrantLock lock = new ReentrantLock();
+    private final Agenda agenda;
     private final Exchanges exchanges;
+    private final Losses losses;
     private final SessionKeeper keeper;
     private final Wakeups wakeups;
     private final WaitQueue queue = new WaitQueue();
@@ -42,8 +36,14 @@ final class Coordinator {
         this.environment = environment;
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
-        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, environment, settings);
+        this.agenda = new Agenda(queue, wakeups, environment, settings);
+        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, agenda, environment, settings);
+        this.losses = new Losses(name, lock, keeper, exchanges, environment);
         this.combiner = new Combiner(lock, exchanges, environment);
+    }
+
+    Losses losses() {
+        return losses;
     }
 
     String name() {
@@ -87,7 +87,7 @@ final class Coordinator {
             boolean first = !queue.isAnyoneWaiting();
             queue.add(waiter);
             if (waiter.isOnce() || first) {
-                exchanges.arrived(waiter);
+                agenda.arrived(waiter);
             }
         } finally {
             lock.unlock();
@@ -108,7 +108,7 @@ final class Coordinator {
             }
             leave(waiter);
             waiter.withdraw();
-            exchanges.headMayHaveChanged();
+            agenda.headMayHaveChanged();
         } finally {
             lock.unlock();
         }
@@ -134,9 +134,9 @@ final class Coordinator {
             } else {
                 waiter.makeOnce();
                 queue.add(waiter);
-                exchanges.arrived(waiter);
+                agenda.arrived(waiter);
             }
-            exchanges.headMayHaveChanged();
+            agenda.headMayHaveChanged();
         } finally {
             lock.unlock();
         }
@@ -186,74 +186,6 @@ final class Coordinator {
         combiner.drive(() -> false);
     }
 
-    Verification verify(HeldPermit permit) {
-        BackendSession session;
-        lock.lock();
-        try {
-            if (permit.state() == HeldPermit.State.HELD
-                    && permit.hold().validUntil().isPast(now())) {
-                loseUnconfirmed(permit.hold());
-            }
-            session = keeper.session();
-            if (permit.state() != HeldPermit.State.HELD || session == null) {
-                return ended(permit);
-            }
-        } finally {
-            lock.unlock();
-        }
-        HoldState answer = session.check(permit.hold().hold());
-        lock.lock();
-        try {
-            if (permit.state() != HeldPermit.State.HELD) {
-                return ended(permit);
-            }
-            return switch (answer) {
-                case HELD -> Verification.HELD;
-                case RETIRED -> {
-                    permit.hold().retire();
-                    yield Verification.RETIRED;
-                }
-                case LOST -> {
-                    lose(List.of(permit.hold().hold()), "the backend was asked and does not count it as held");
-                    yield Verification.LOST;
-                }
-            };
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private static Verification ended(HeldPermit permit) {
-        return permit.state() == HeldPermit.State.RELEASED ? Verification.RELEASED : Verification.LOST;
-    }
-
-    /** Under the lock: the backend says that these are gone. */
-    void lose(Collection<Hold> lost, String reason) {
-        for (Hold hold : lost) {
-            SlotHold found = keeper.find(hold);
-            if (found != null) {
-                lose(found, reason);
-            } else {
-                keeper.lostUnknown(hold);
-            }
-        }
-    }
-
-    /** Under the lock: the time is over for which it was sure. It goes back, for nobody here will use it any more. */
-    void loseUnconfirmed(SlotHold hold) {
-        lose(hold, "it was not renewed in time");
-        exchanges.giveBackUnasked(hold);
-    }
-
-    private void lose(SlotHold hold, String reason) {
-        keeper.remove(hold);
-        HeldPermit permit = hold.permit();
-        if (permit != null && permit.state() == HeldPermit.State.HELD) {
-            LOG.warn("Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), name, reason);
-            permit.markLost(reason);
-        }
-    }
-
     /** The session is gone, all holds with it. */
     void sessionEnded(int generation, String reason) {
         BackendSession ended;
@@ -264,7 +196,7 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                lose(hold, reason);
+                losses.lose(hold, reason);
             }
             ended = keeper.end();
             watch = wakeups.forget();
@@ -297,7 +229,7 @@ final class Coordinator {
 
     /** Under the lock: something may have become free. */
     void ask() {
-        exchanges.ask();
+        agenda.ask();
     }
 
     /** An administrator of this client changed the semaphore: slots above the limit are not handed on, waiters look again. */
@@ -309,7 +241,7 @@ final class Coordinator {
                     hold.retire();
                 }
             }
-            exchanges.ask();
+            agenda.ask();
         } finally {
             lock.unlock();
         }
@@ -353,7 +285,7 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                lose(hold, "the client was aborted");
+                losses.lose(hold, "the client was aborted");
             }
         } finally {
             lock.unlock();

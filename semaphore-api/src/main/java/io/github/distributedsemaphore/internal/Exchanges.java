@@ -1,10 +1,8 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -12,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What goes to the backend, and when: collects what is pending into a request, performs it, and gives the answers to those
- * they are for. Guarded by the coordinator's lock, but for the steps that {@link #next} returns, which take it themselves and of
+ * What goes to the backend: performs the requests that the {@link Agenda} says are due, and gives the answers to those they are
+ * for. Guarded by the coordinator's lock, but for the steps that {@link #next} returns, which take it themselves and of
  * which one runs at a time.
  */
 final class Exchanges {
@@ -30,23 +28,7 @@ final class Exchanges {
     private final Environment environment;
     private final Settlement settlement;
     private final HandOff handOff;
-    private final long turnNanos;
-
-    private final List<Returning> returns = new ArrayList<>();
-    private boolean returnsDue;
-
-    /** The waiters are to be asked for. */
-    private boolean ask;
-
-    /** Until then other clients have their turn. */
-    private Deadline notBefore;
-
-    private boolean othersWaiting;
-
-    /** An exchange of which nobody knows whether it was done; nothing else is asked before that is known. */
-    private @Nullable Batch unresolved;
-
-    private boolean resolveDue;
+    private final Agenda agenda;
     private boolean retryPlanned;
 
     Exchanges(
@@ -55,6 +37,7 @@ final class Exchanges {
             WaitQueue queue,
             SessionKeeper keeper,
             Wakeups wakeups,
+            Agenda agenda,
             Environment environment,
             ClientSettings settings) {
         this.coordinator = coordinator;
@@ -62,27 +45,10 @@ final class Exchanges {
         this.queue = queue;
         this.keeper = keeper;
         this.wakeups = wakeups;
+        this.agenda = agenda;
         this.environment = environment;
-        this.settlement = new Settlement(coordinator, queue, keeper, this, environment);
+        this.settlement = new Settlement(coordinator, queue, keeper, this, agenda, environment);
         this.handOff = new HandOff(settings);
-        this.turnNanos = settings.turn().toNanos();
-        this.notBefore = Deadline.at(environment.nanoTime());
-    }
-
-    /** A call with one attempt, or the first to wait: reason to ask the backend. */
-    void arrived(Waiter waiter) {
-        ask |= !waiter.isOnce();
-        resolveDue = true;
-    }
-
-    void ask() {
-        ask = true;
-    }
-
-    /** Somebody left the queue: whoever is first now may be somebody the backend was not asked for. */
-    void headMayHaveChanged() {
-        Waiter head = queue.head();
-        ask |= head != null && !head.isAttempted();
     }
 
     /** A permit is released: its slot passes to a local waiter, or goes back. */
@@ -92,106 +58,64 @@ final class Exchanges {
         long now = environment.nanoTime();
         Waiter head = queue.head();
         if (head == null || head.wanted() > 1 || coordinator.isClosed()) {
-            ask |= head != null;
+            if (head != null) {
+                agenda.ask();
+            }
             giveBack(returning);
         } else if (handOff.allows(hold, now)) {
             queue.remove(head);
             head.grant(List.of(hold.issue(coordinator)));
             returning.done(ReleaseOutcome.RELEASED);
-            headMayHaveChanged();
+            agenda.headMayHaveChanged();
         } else {
             giveBack(returning);
-            ask = true;
-            if (othersWaiting && turnNanos > 0) {
-                notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
-            }
+            agenda.askAfterTurnOfOthers(now);
         }
     }
 
     void giveBack(Returning returning) {
         keeper.remove(returning.hold());
-        returns.add(returning);
-        returnsDue = true;
-        resolveDue = true;
+        agenda.giveBack(returning);
     }
 
     /** The backend does not hint a client at what it gave back itself: those who wait are asked for. */
     void giveBackUnasked(SlotHold hold) {
-        ask = true;
+        agenda.ask();
         giveBack(new Returning(hold, () -> {}));
     }
 
     /** What the old session held is gone, pending or not. */
     void sessionEnded() {
-        returns.forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
-        returns.clear();
-        Batch open = unresolved;
-        unresolved = null;
+        agenda.takePending().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
+        Batch open = agenda.unresolved();
+        agenda.resolved();
         if (open != null) {
             open.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
-            failAttempts(open, Failures.sessionLost(coordinator));
+            open.failAttempts(Failures.sessionLost(coordinator));
         }
-        ask = true;
+        agenda.ask();
     }
 
     boolean hasWork() {
-        if (unresolved != null) {
-            return resolveDue;
-        }
-        return queue.hasAttempts()
-                || (returnsDue && !returns.isEmpty())
-                || (wakeups.isIdle() && !queue.isAnyoneWaiting())
-                || mayAskForWaiters();
-    }
-
-    private boolean mayAskForWaiters() {
-        if (!ask || !queue.isAnyoneWaiting()) {
-            return false;
-        }
-        if (notBefore.isPast(environment.nanoTime())) {
-            return true;
-        }
-        // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
-        wakeups.by(notBefore);
-        return false;
+        return agenda.hasWork();
     }
 
     /** The next thing to do, to be run without the lock; null if there is none. */
     @Nullable
     Runnable next() {
-        if (!hasWork()) {
+        if (!agenda.hasWork()) {
             return null;
         }
-        Batch open = unresolved;
+        Batch open = agenda.takeUnresolved();
         if (open != null) {
-            resolveDue = false;
             return () -> resolve(open);
         }
-        if (wakeups.isIdle() && !queue.isAnyoneWaiting()) {
+        if (agenda.mayEndWatch()) {
             BackendSession.Watch idle = wakeups.forget();
             return idle == null ? () -> {} : idle::close;
         }
-        Batch batch = collect();
+        Batch batch = agenda.collect(handOff.epochs(), keeper.generation());
         return () -> perform(batch);
-    }
-
-    private Batch collect() {
-        List<Waiter> waiters = queue.takeAttempts();
-        if (mayAskForWaiters()) {
-            ask = false;
-            waiters.addAll(queue.front());
-        }
-        waiters.forEach(Waiter::sent);
-        List<Returning> returning = List.copyOf(returns);
-        returns.clear();
-        returnsDue = false;
-        return Batch.of(
-                returning,
-                waiters,
-                handOff.epochs(),
-                queue.isAnyoneWaiting(),
-                keeper.generation(),
-                environment.nanoTime());
     }
 
     private void perform(Batch batch) {
@@ -226,7 +150,12 @@ final class Exchanges {
             return;
         }
         LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", coordinator.name());
-        forgetUnresolved();
+        lock.lock();
+        try {
+            agenda.resolved();
+        } finally {
+            lock.unlock();
+        }
         settle(batch, result);
         watchIfRefused(session, batch.generation());
     }
@@ -242,16 +171,7 @@ final class Exchanges {
                     queue.add(waiter);
                 }
             }
-            ask = true;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void forgetUnresolved() {
-        lock.lock();
-        try {
-            unresolved = null;
+            agenda.ask();
         } finally {
             lock.unlock();
         }
@@ -265,7 +185,7 @@ final class Exchanges {
                 boolean lost = result.lost().contains(returning.hold().hold());
                 returning.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
             }
-            othersWaiting = result.othersWaiting();
+            agenda.othersWaiting(result.othersWaiting());
             boolean allGranted = true;
             for (int i = 0; i < batch.waiters().size(); i++) {
                 Waiter waiter = batch.waiters().get(i);
@@ -273,7 +193,9 @@ final class Exchanges {
                 allGranted &= settlement.answer(waiter, result.answers().get(i), batch, result.validUntil());
             }
             keeper.forgetLost();
-            ask |= allGranted && !batch.waiters().isEmpty();
+            if (allGranted && !batch.waiters().isEmpty()) {
+                agenda.ask();
+            }
             if (queue.isAnyoneWaiting()) {
                 wakeups.afterRefusal(result.recheck());
             }
@@ -295,7 +217,7 @@ final class Exchanges {
         wakeups.open(session, generation);
         lock.lock();
         try {
-            ask = true;
+            agenda.ask();
         } finally {
             lock.unlock();
         }
@@ -308,17 +230,16 @@ final class Exchanges {
             batch.waiters().forEach(Waiter::answered);
             if (batch.generation() != keeper.generation()) {
                 batch.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
-                failAttempts(batch, coordinator.isClosed() ? Failures.closed(coordinator.name()) : failure);
-                ask = true;
+                batch.failAttempts(coordinator.isClosed() ? Failures.closed(coordinator.name()) : failure);
+                agenda.ask();
             } else if (Failures.isCertain(failure)) {
                 LOG.debug("Exchange at semaphore '{}' failed", coordinator.name(), failure);
-                failAttempts(batch, failure);
-                failWaiting(failure);
+                batch.failAttempts(failure);
+                queue.failWaiting(failure);
                 postpone(batch.returns(), failure);
             } else {
                 LOG.info("The outcome of an exchange at semaphore '{}' is unknown", coordinator.name(), failure);
-                unresolved = batch;
-                resolveDue = true;
+                agenda.resolveFirst(batch);
             }
         } finally {
             lock.unlock();
@@ -329,34 +250,19 @@ final class Exchanges {
         environment.checkpoint();
         lock.lock();
         try {
-            if (unresolved == null) {
+            if (agenda.unresolved() == null) {
                 return;
             }
             RuntimeException unknown = Failures.unknown(coordinator.name(), failure);
-            failAttempts(batch, unknown);
+            batch.failAttempts(unknown);
             queue.takeAttempts().forEach(waiter -> waiter.fail(unknown));
-            failWaiting(unknown);
+            queue.failWaiting(unknown);
             RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
             batch.returns().forEach(returning -> returning.failed(unconfirmed));
-            returns.forEach(returning -> returning.failed(unconfirmed));
+            agenda.pending().forEach(returning -> returning.failed(unconfirmed));
             retryLater();
         } finally {
             lock.unlock();
-        }
-    }
-
-    private void failAttempts(Batch batch, RuntimeException failure) {
-        for (Waiter waiter : batch.waiters()) {
-            if (!waiter.isDone() && waiter.isOnce()) {
-                waiter.fail(failure);
-            }
-        }
-    }
-
-    private void failWaiting(RuntimeException failure) {
-        for (Waiter head = queue.head(); head != null; head = queue.head()) {
-            queue.remove(head);
-            head.fail(failure);
         }
     }
 
@@ -367,7 +273,7 @@ final class Exchanges {
         }
         RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
         postponed.forEach(returning -> returning.failed(unconfirmed));
-        returns.addAll(postponed);
+        agenda.keep(postponed);
         retryLater();
     }
 
@@ -383,8 +289,7 @@ final class Exchanges {
         lock.lock();
         try {
             retryPlanned = false;
-            returnsDue = true;
-            resolveDue = true;
+            agenda.retry();
         } finally {
             lock.unlock();
         }

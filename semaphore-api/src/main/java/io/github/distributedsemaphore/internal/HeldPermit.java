@@ -80,7 +80,7 @@ final class HeldPermit implements Permit {
 
     @Override
     public Verification verify() {
-        return coordinator.verify(this);
+        return coordinator.losses().verify(this);
     }
 
     @Override

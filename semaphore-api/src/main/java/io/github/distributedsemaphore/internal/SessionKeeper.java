@@ -168,7 +168,7 @@ final class SessionKeeper {
             long now = environment.nanoTime();
             for (SlotHold hold : List.copyOf(holds.values())) {
                 if (hold.validUntil().isPast(now)) {
-                    coordinator.loseUnconfirmed(hold);
+                    coordinator.losses().loseUnconfirmed(hold);
                 } else {
                     watchOver(hold.validUntil());
                 }
@@ -226,7 +226,7 @@ final class SessionKeeper {
                 hold.retireIf(renewal.retired());
             }
         }
-        coordinator.lose(lost, "the backend does not count it as held any more");
+        coordinator.losses().lose(lost, "the backend does not count it as held any more");
     }
 
     /** News from one session. */
@@ -242,7 +242,7 @@ final class SessionKeeper {
             lock.lock();
             try {
                 if (of == generation) {
-                    coordinator.lose(lost, reason);
+                    coordinator.losses().lose(lost, reason);
                 }
             } finally {
                 lock.unlock();

@@ -14,6 +14,7 @@ final class Settlement {
     private final WaitQueue queue;
     private final SessionKeeper keeper;
     private final Exchanges exchanges;
+    private final Agenda agenda;
     private final Environment environment;
 
     Settlement(
@@ -21,11 +22,13 @@ final class Settlement {
             WaitQueue queue,
             SessionKeeper keeper,
             Exchanges exchanges,
+            Agenda agenda,
             Environment environment) {
         this.coordinator = coordinator;
         this.queue = queue;
         this.keeper = keeper;
         this.exchanges = exchanges;
+        this.agenda = agenda;
         this.environment = environment;
     }
 
@@ -48,7 +51,7 @@ final class Settlement {
                     answer instanceof Answer.ExceedsLimit exceeded
                             ? Failures.exceedsLimit(coordinator.name(), waiter.wanted(), exceeded.limit())
                             : Failures.missing(coordinator.name()));
-            exchanges.ask();
+            agenda.ask();
         }
         return false;
     }

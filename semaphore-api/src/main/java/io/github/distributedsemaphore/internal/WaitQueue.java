@@ -70,6 +70,14 @@ final class WaitQueue {
         return front;
     }
 
+    /** Ends the calls that wait, not those with one attempt. */
+    void failWaiting(RuntimeException failure) {
+        for (Waiter head = head(); head != null; head = head()) {
+            remove(head);
+            head.fail(failure);
+        }
+    }
+
     /** Empties the queue. */
     List<Waiter> takeAll() {
         List<Waiter> all = takeAttempts();

@@ -1,0 +1,154 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What the backend is to be asked next, and whether it is time for it. Guarded by the coordinator's lock. */
+final class Agenda {
+    private final WaitQueue queue;
+    private final Wakeups wakeups;
+    private final Environment environment;
+    private final long turnNanos;
+
+    private final List<Returning> returns = new ArrayList<>();
+    private boolean returnsDue;
+
+    /** The waiters are to be asked for. */
+    private boolean ask;
+
+    /** Until then other clients have their turn. */
+    private Deadline notBefore;
+
+    private boolean othersWaiting;
+
+    /** An exchange of which nobody knows whether it was done; nothing else is asked before that is known. */
+    private @Nullable Batch unresolved;
+
+    private boolean resolveDue;
+
+    Agenda(WaitQueue queue, Wakeups wakeups, Environment environment, ClientSettings settings) {
+        this.queue = queue;
+        this.wakeups = wakeups;
+        this.environment = environment;
+        this.turnNanos = settings.turn().toNanos();
+        this.notBefore = Deadline.at(environment.nanoTime());
+    }
+
+    /** A call with one attempt, or the first to wait: reason to ask the backend. */
+    void arrived(Waiter waiter) {
+        ask |= !waiter.isOnce();
+        resolveDue = true;
+    }
+
+    void ask() {
+        ask = true;
+    }
+
+    /** Somebody left the queue: whoever is first now may be somebody the backend was not asked for. */
+    void headMayHaveChanged() {
+        Waiter head = queue.head();
+        ask |= head != null && !head.isAttempted();
+    }
+
+    void giveBack(Returning returning) {
+        returns.add(returning);
+        returnsDue = true;
+        resolveDue = true;
+    }
+
+    /** These could not be given back: they stay pending until there is another reason, or {@link #retry}. */
+    void keep(List<Returning> postponed) {
+        returns.addAll(postponed);
+    }
+
+    List<Returning> pending() {
+        return List.copyOf(returns);
+    }
+
+    List<Returning> takePending() {
+        List<Returning> taken = List.copyOf(returns);
+        returns.clear();
+        return taken;
+    }
+
+    void retry() {
+        returnsDue = true;
+        resolveDue = true;
+    }
+
+    void othersWaiting(boolean waiting) {
+        othersWaiting = waiting;
+    }
+
+    /** A slot went back while others of this client wait: ask for it again, after other clients have had a turn. */
+    void askAfterTurnOfOthers(long now) {
+        ask = true;
+        if (othersWaiting && turnNanos > 0) {
+            notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
+        }
+    }
+
+    @Nullable
+    Batch unresolved() {
+        return unresolved;
+    }
+
+    void resolveFirst(Batch batch) {
+        unresolved = batch;
+        resolveDue = true;
+    }
+
+    void resolved() {
+        unresolved = null;
+    }
+
+    /** Returns the exchange whose outcome is to be found out now. */
+    @Nullable
+    Batch takeUnresolved() {
+        resolveDue = false;
+        return unresolved;
+    }
+
+    boolean hasWork() {
+        if (unresolved != null) {
+            return resolveDue;
+        }
+        return queue.hasAttempts() || (returnsDue && !returns.isEmpty()) || mayEndWatch() || mayAskForWaiters();
+    }
+
+    /** The backend is still watched for waiters of whom none is left. */
+    boolean mayEndWatch() {
+        return wakeups.isIdle() && !queue.isAnyoneWaiting();
+    }
+
+    private boolean mayAskForWaiters() {
+        if (!ask || !queue.isAnyoneWaiting()) {
+            return false;
+        }
+        if (notBefore.isPast(environment.nanoTime())) {
+            return true;
+        }
+        // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
+        wakeups.by(notBefore);
+        return false;
+    }
+
+    /**
+     * Takes what is due into a request.
+     *
+     * @param epochs how many to reserve with each hold
+     * @param generation the session it is for
+     */
+    Batch collect(int epochs, int generation) {
+        List<Waiter> waiters = queue.takeAttempts();
+        if (mayAskForWaiters()) {
+            ask = false;
+            waiters.addAll(queue.front());
+        }
+        waiters.forEach(Waiter::sent);
+        returnsDue = false;
+        return Batch.of(takePending(), waiters, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
+    }
+}
