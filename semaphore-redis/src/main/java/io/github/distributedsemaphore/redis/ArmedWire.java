@@ -23,6 +23,8 @@ final class ArmedWire {
     private String server = "";
 
     private boolean baseChecked;
+    private boolean isNewServer;
+    private boolean isOtherServer;
 
     /** Counts the watches that did not follow the one before without a gap. */
     private long chain;
@@ -32,8 +34,10 @@ final class ArmedWire {
         private final Replies replies;
         private final ArmedState.Request request;
         private final long sentNanos;
+        private final Deadline deadline;
 
-        private Answer(Replies replies, ArmedState.Request request, long sentNanos) {
+        private Answer(Replies replies, ArmedState.Request request, long sentNanos, Deadline deadline) {
+            this.deadline = deadline;
             this.replies = replies;
             this.request = request;
             this.sentNanos = sentNanos;
@@ -45,6 +49,11 @@ final class ArmedWire {
 
         /** The state; to be asked for after the transaction was looked at, because reading it may fail. */
         ArmedState state() {
+            RedisWire open = wire;
+            if (open == null || !open.isOpen()) {
+                // The keys have moved to another server since the transaction.
+                return rearm(true, deadline);
+            }
             return keep(request.parse(replies, sentNanos));
         }
     }
@@ -133,7 +142,7 @@ final class ArmedWire {
         if (!replies.executed()) {
             chain++;
         }
-        return new Answer(replies, request, sent);
+        return new Answer(replies, request, sent, deadline);
     }
 
     private ArmedState read(RedisWire open, ArmedState.Request request, Deadline deadline) {
@@ -143,7 +152,12 @@ final class ArmedWire {
     }
 
     private ArmedState keep(ArmedState read) {
-        connections.clock().read(read.sentNanos(), read.serverMicros());
+        if (isNewServer) {
+            liveness.clock().restart(read.sentNanos(), read.serverMicros());
+            isNewServer = false;
+        } else {
+            liveness.clock().read(read.sentNanos(), read.serverMicros());
+        }
         state = read;
         lastKnown = read;
         return read;
@@ -152,6 +166,13 @@ final class ArmedWire {
     /** With few slots, or when few may be free, which ones are used is worth asking. */
     private boolean hasFew() {
         return lastKnown.limit() <= FEW_SLOTS || lastKnown.used() * 2 > lastKnown.limit();
+    }
+
+    /** Whether the server is another one than the time before that this was asked. */
+    boolean takeServerChange() {
+        boolean changed = isOtherServer;
+        isOtherServer = false;
+        return changed;
     }
 
     /** Touches the control key: no transaction that was sent before can be done any more. */
@@ -218,10 +239,13 @@ final class ArmedWire {
             return open;
         }
         state = null;
-        open = connections.open(deadline);
+        open = connections.open(layout.control(), deadline);
         wire = open;
         baseChecked = false;
+        String before = server;
         server = ServerInfo.read(open, "server", deadline).get("run_id");
+        isNewServer = !server.equals(before);
+        isOtherServer |= isNewServer && !before.isEmpty();
         return open;
     }
 }

@@ -30,17 +30,25 @@ final class Attempt {
     private boolean leftToOthers;
     private @Nullable Step inFlight;
 
+    /** An exchange for nobody. */
+    static Attempt ofNobody() {
+        return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of(), Set.of());
+    }
+
     /**
      * Begins an exchange.
      *
-     * @param held what the session holds: what is not among it is lost, or was given back before
+     * @param held what the session holds: what is not among it is lost
+     * @param returned what was given back before without the caller being told
      */
-    Attempt(ExchangeRequest request, Set<Hold> held) {
+    Attempt(ExchangeRequest request, Set<Hold> held, Set<Hold> returned) {
         this.request = request;
         this.answers = new Answer[request.wants().size()];
         this.toGiveBack = new ArrayDeque<>();
         for (Hold hold : request.giveBack()) {
-            (held.contains(hold) ? toGiveBack : lost).add(hold);
+            if (!returned.contains(hold)) {
+                (held.contains(hold) ? toGiveBack : lost).add(hold);
+            }
         }
     }
 

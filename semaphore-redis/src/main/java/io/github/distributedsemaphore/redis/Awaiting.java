@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +18,17 @@ final class Awaiting {
 
     static <T> T future(Future<T> future, Deadline deadline) throws ExecutionException, TimeoutException {
         return uninterrupted(nanos -> future.get(nanos, TimeUnit.NANOSECONDS), deadline);
+    }
+
+    /** Returns at that time. */
+    static void pause(Deadline until) {
+        try {
+            future(new CompletableFuture<>(), until);
+        } catch (ExecutionException e) {
+            throw new AssertionError(e);
+        } catch (TimeoutException e) {
+            return;
+        }
     }
 
     /** Returns whether the lock was had in time. */

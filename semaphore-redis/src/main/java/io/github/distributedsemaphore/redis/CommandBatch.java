@@ -4,6 +4,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.ProtocolKeyword;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -26,6 +27,10 @@ final class CommandBatch {
                 args.addValue(arguments[i]);
             }
         }
+        return add(verb, args);
+    }
+
+    private int add(ProtocolKeyword verb, CommandArgs<String, String> args) {
         ReplyOutput output = new ReplyOutput();
         outputs.add(output);
         commands.add(new AsyncCommand<>(new Command<>(verb, output, args)));
@@ -39,6 +44,15 @@ final class CommandBatch {
 
     void exec() {
         exec = add(RedisVerb.EXEC);
+    }
+
+    /** The same commands, to be sent again: each can be answered once only. */
+    CommandBatch again() {
+        CommandBatch copy = new CommandBatch();
+        commands.forEach(command -> copy.add(command.getType(), command.getArgs()));
+        copy.multi = multi;
+        copy.exec = exec;
+        return copy;
     }
 
     boolean isTransaction() {

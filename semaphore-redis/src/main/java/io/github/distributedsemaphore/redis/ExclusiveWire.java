@@ -6,14 +6,15 @@ import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** One connection for all transactions that are not exchanges, used by one thread at a time. Thread-safe. */
+/** One connection to each server for all transactions that are not exchanges, used by one thread at a time. Thread-safe. */
 final class ExclusiveWire {
     private final RedisConnections connections;
     private final ReentrantLock lock = new ReentrantLock();
-    private @Nullable RedisWire wire;
+    private final WirePool wires;
 
     ExclusiveWire(RedisConnections connections) {
         this.connections = connections;
+        this.wires = new WirePool(connections);
     }
 
     /** Something to be done on the connection; null to be tried again, because somebody else changed something meanwhile. */
@@ -24,9 +25,9 @@ final class ExclusiveWire {
     }
 
     /** As {@link #change}, for an operation that changes nothing: without an answer it has not failed halfway. */
-    <T> T look(String what, Operation<T> operation) {
+    <T> T look(String what, String key, Operation<T> operation) {
         try {
-            return change(what, operation);
+            return change(what, key, operation);
         } catch (OutcomeUnknownException e) {
             throw new BackendUnavailableException(what + ": no answer in time", e);
         }
@@ -36,15 +37,16 @@ final class ExclusiveWire {
      * Does an operation, as often as it takes.
      *
      * @param what for messages
+     * @param key on whose server
      */
-    <T> T change(String what, Operation<T> operation) {
+    <T> T change(String what, String key, Operation<T> operation) {
         Deadline deadline = connections.callDeadline();
         if (!Awaiting.lock(lock, deadline)) {
             throw new BackendUnavailableException(what + ": the connection is busy, nothing was changed", null);
         }
         try {
             while (true) {
-                T result = operation.on(open(deadline), deadline);
+                T result = tried(key, operation, deadline);
                 if (result != null) {
                     return result;
                 }
@@ -62,12 +64,20 @@ final class ExclusiveWire {
         }
     }
 
-    private RedisWire open(Deadline deadline) {
-        RedisWire open = wire;
-        if (open == null || !open.isOpen()) {
-            open = connections.open(deadline);
-            wire = open;
+    private <T> @Nullable T tried(String key, Operation<T> operation, Deadline deadline) {
+        try {
+            return operation.on(wires.wire(key, deadline), deadline);
+        } catch (MovedException e) {
+            if (deadline.isPast(System.nanoTime())) {
+                throw e;
+            }
+            Awaiting.pause(RedisConnections.soon());
+            return null;
         }
-        return open;
+    }
+
+    /** The server that has the key. */
+    HostAndPort serverOf(String key) {
+        return connections.serverOf(key, false, connections.callDeadline());
     }
 }

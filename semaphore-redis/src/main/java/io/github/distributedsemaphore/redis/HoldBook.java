@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -29,11 +30,31 @@ final class HoldBook {
     /** Under which chain of watches a hold was known to be there; see {@link ArmedWire#chain}. */
     private final Map<Hold, Long> seen = new HashMap<>();
 
+    /** Given back by exchanges that failed after that: their callers do not know it yet, and ask for it again. */
+    private final Set<Hold> returned = new HashSet<>();
+
     HoldBook(RedisLayout layout, RedisLiveness liveness, ArmedWire wire, SlotChoice choice) {
         this.layout = layout;
         this.liveness = liveness;
         this.wire = wire;
         this.choice = choice;
+    }
+
+    /** Begins an exchange. */
+    Attempt begin(ExchangeRequest request) {
+        Set<Hold> done = new HashSet<>(returned);
+        done.retainAll(request.giveBack());
+        returned.removeAll(done);
+        Attempt attempt = new Attempt(request, holds(), done);
+        takeUpStrays(attempt);
+        return attempt;
+    }
+
+    /** An exchange failed: what it has done of the giving back is not to be told as lost when it is asked for again. */
+    void failed(Attempt attempt) {
+        attempt.request().giveBack().stream()
+                .filter(hold -> !holds().contains(hold) && !attempt.lost().contains(hold))
+                .forEach(returned::add);
     }
 
     /** What this session holds. */
@@ -98,9 +119,13 @@ final class HoldBook {
     }
 
     private Hold taken(Step.Claim claim, long count) {
-        long first = Math.max(0, claim.value().firstEpoch(count));
-        Hold hold = new Hold(claim.slot(), first, first + claim.value().run() - 1);
-        liveness.holds().put(hold, claim.value());
+        return booked(claim.slot(), claim.value(), count);
+    }
+
+    private Hold booked(int slot, HoldValue value, long count) {
+        long first = Math.max(0, value.firstEpoch(count));
+        Hold hold = new Hold(slot, first, first + value.run() - 1);
+        liveness.holds().put(hold, value);
         seen.put(hold, wire.chain());
         return hold;
     }
@@ -166,6 +191,23 @@ final class HoldBook {
         }
     }
 
+    /**
+     * The server is another one, or another life of the same, and may lack the last of what was done: what it counts as held by
+     * this session, which has long given it back, goes back once more.
+     */
+    void reconcile(Attempt attempt, Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        int stored = batch.add(RedisVerb.HGETALL, layout.holds());
+        List<Reply> holds = wire.ask(batch, deadline).get(stored).list();
+        Set<HoldValue> known = new HashSet<>(liveness.holds().values());
+        for (int i = 0; i + 1 < holds.size(); i += 2) {
+            int slot = ArmedState.slot(layout, holds.get(i).text());
+            HoldValue.parse(holds.get(i + 1).text())
+                    .filter(value -> value.client().equals(liveness.client()) && !known.contains(value))
+                    .ifPresent(value -> attempt.toGiveBack().add(booked(slot, value, 0)));
+        }
+    }
+
     private boolean isGone(Hold hold, @Nullable String found) {
         HoldValue value = liveness.holds().get(hold);
         boolean gone = value == null || !value.toString().equals(found);
@@ -189,6 +231,7 @@ final class HoldBook {
         attempt.forgetTaken();
         liveness.startAfresh();
         seen.clear();
+        returned.clear();
         return others;
     }
 }

@@ -103,7 +103,8 @@ final class RedisChannels implements AutoCloseable {
         try {
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
             if (known == null || known.isCompletedExceptionally()) {
-                known = connections.openPubSub().thenApply(this::prepare);
+                boolean again = known != null;
+                known = connections.openPubSub(again).thenApply(this::prepare);
                 connecting = known;
             }
             return known;

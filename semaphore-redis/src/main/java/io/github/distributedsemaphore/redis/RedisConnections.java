@@ -2,82 +2,58 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.ClientOptions.DisconnectedBehavior;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.metrics.CommandLatencyRecorder;
-import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import io.lettuce.core.resource.ClientResources;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The connections of one client. Each session has one of its own for its watch; one is shared by everything that sends no
- * transaction; one is for administration; and one listens to channels. None reconnects by itself: Lettuce would send again
- * what was under way, without the WATCH and without the MULTI that it was meant to have.
+ * The connections of one client. Each session has one of its own for its watch; and of each server that it uses, one is
+ * shared by everything that sends no transaction, and one is for administration. One listens to channels.
  *
  * <p>Thread-safe.
  */
 final class RedisConnections implements AutoCloseable {
-    private static final int MOST_ATTEMPTS = 4;
-
     private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
-    private static final int THREADS = 2;
-    private static final long SHUTDOWN_MILLIS = 2_000;
+    private static final int MOST_ATTEMPTS = 4;
+    private static final Duration SHUTDOWN = Duration.ofSeconds(2);
+
+    /** Before a server is asked again that sent us elsewhere. */
+    private static final Duration PAUSE = Duration.ofMillis(5);
 
     private final RedisSettings settings;
-    private final ClientResources resources;
-    private final RedisClient client;
-    private final ServerClock clock = new ServerClock();
+    private final RedisConnector connector;
+    private final Servers servers;
     private final ReentrantLock sharedLock = new ReentrantLock();
+    private final WirePool shared = new WirePool(this);
     private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
-    private volatile @Nullable RedisWire shared;
 
     RedisConnections(RedisSettings settings) {
         this.settings = settings;
-        this.resources = ClientResources.builder()
-                .ioThreadPoolSize(THREADS)
-                .computationThreadPoolSize(THREADS)
-                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .build();
-        this.client = RedisClient.create(resources, settings.address());
-        client.setOptions(ClientOptions.builder()
-                .autoReconnect(false)
-                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-                // The replies of the newer protocol differ in shape, and it has nothing that we need.
-                .protocolVersion(ProtocolVersion.RESP2)
-                .socketOptions(SocketOptions.builder()
-                        .connectTimeout(settings.call())
-                        .keepAlive(true)
-                        .build())
-                // We wait with bounds of our own: a timer for each command would cost more than the command.
-                .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
-                .build());
+        this.connector = new RedisConnector(settings);
+        RedisAddress address = settings.address();
+        this.servers = switch (address.kind()) {
+            case SERVER -> new Servers.Single(address.hosts().get(0));
+            case SENTINEL ->
+                new SentinelServers(connector, address.hosts(), address.master(), settings.sentinelCredentials());
+            case CLUSTER -> new ClusterServers(connector, address.hosts(), settings.credentials());
+        };
     }
 
-    ServerClock clock() {
-        return clock;
-    }
-
+    /** For messages. */
     String endpoint() {
-        return settings.endpoint();
+        return settings.address().toString();
     }
 
     /** By when a call that starts now has to be over. */
@@ -85,35 +61,58 @@ final class RedisConnections implements AutoCloseable {
         return Deadline.after(System.nanoTime(), settings.call());
     }
 
-    /**
-     * Opens a connection. When the server refuses the handshake, the end of the connection may overtake the reason; another
-     * attempt tells it.
-     */
-    RedisWire open(Deadline deadline) {
+    /** Opens a connection to the server that has the key. */
+    RedisWire open(String key, Deadline deadline) {
+        HostAndPort server = serverOf(key, false, deadline);
+        try {
+            return open(server, deadline);
+        } catch (BackendUnavailableException e) {
+            HostAndPort other = serverOf(key, true, deadline);
+            if (other.equals(server)) {
+                throw e;
+            }
+            return open(other, deadline);
+        }
+    }
+
+    HostAndPort serverOf(String key, boolean again, Deadline deadline) {
+        return await(servers.serverOf(key, again), deadline, endpoint());
+    }
+
+    /** When a server turns a connection away, the end may overtake the reason; another attempt tells it. */
+    private RedisWire open(HostAndPort server, Deadline deadline) {
         for (int attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {
             try {
-                return connect(deadline);
+                return connect(server, deadline);
             } catch (BackendUnavailableException e) {
                 if (!RedisFailures.isCutInHandshake(e) || deadline.isPast(System.nanoTime())) {
                     throw e;
                 }
             }
         }
-        return connect(deadline);
+        return connect(server, deadline);
     }
 
-    private RedisWire connect(Deadline deadline) {
+    private RedisWire connect(HostAndPort server, Deadline deadline) {
         CompletableFuture<StatefulRedisConnection<String, String>> connecting =
-                client.connectAsync(StringCodec.UTF8, settings.address()).toCompletableFuture();
+                connector.connect(server, servers.areReplicated());
+        StatefulRedisConnection<String, String> connection = await(connecting, deadline, server.toString());
+        return new RedisWire(connection, server, servers, this::ending);
+    }
+
+    private static <T> T await(CompletableFuture<T> future, Deadline deadline, String endpoint) {
         try {
-            return new RedisWire(Awaiting.future(connecting, deadline), settings.endpoint(), this::ending);
+            return Awaiting.future(future, deadline);
         } catch (ExecutionException e) {
-            throw RedisFailures.connecting(settings.endpoint(), e);
+            throw RedisFailures.connecting(endpoint, e);
         } catch (TimeoutException e) {
             // It may still come about, and then nobody wants it.
-            Future<?> unused = connecting.thenCompose(StatefulRedisConnection::closeAsync);
-            throw new BackendUnavailableException(
-                    "Redis at " + settings.endpoint() + " did not let us connect in time", e);
+            Future<?> unused = future.thenAccept(late -> {
+                if (late instanceof StatefulRedisConnection<?, ?> connection) {
+                    Future<?> unusedToo = connection.closeAsync();
+                }
+            });
+            throw new BackendUnavailableException("Redis at " + endpoint + " did not let us connect in time", e);
         }
     }
 
@@ -122,16 +121,15 @@ final class RedisConnections implements AutoCloseable {
         Future<?> unused = end.whenComplete((done, failure) -> ending.remove(wire));
     }
 
-    /** Opens a connection for channels, without waiting for it. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
-        return client.connectPubSubAsync(StringCodec.UTF8, settings.address()).toCompletableFuture();
+    /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub(boolean again) {
+        return servers.serverOf(RedisLayout.names(settings.prefix()), again).thenCompose(connector::connectPubSub);
     }
 
     /** Runs a task later, on a thread that may not be blocked. */
     void later(Runnable task, long millis) {
-        ScheduledExecutorService timer = resources.eventExecutorGroup();
         try {
-            Future<?> unused = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
+            Future<?> unused = connector.timer().schedule(task, millis, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
             LOG.debug("Closed meanwhile", e);
         }
@@ -139,42 +137,58 @@ final class RedisConnections implements AutoCloseable {
 
     /** Connects for the first time. */
     ServerCheck check(Deadline deadline) {
-        return ServerCheck.of(shared(deadline), endpoint(), deadline);
-    }
-
-    /** Asks on the shared connection; no transactions. */
-    Replies ask(CommandBatch batch, Deadline deadline) {
-        return shared(deadline).ask(batch, deadline);
-    }
-
-    private RedisWire shared(Deadline deadline) {
-        RedisWire wire = shared;
-        if (wire != null && wire.isOpen()) {
-            return wire;
+        List<HostAndPort> all = await(servers.all(), deadline, endpoint());
+        ServerCheck check = null;
+        for (HostAndPort server : all) {
+            ServerCheck one = ServerCheck.of(
+                    shared.add(open(server, deadline)), settings.address().kind(), server.toString(), deadline);
+            check = check == null ? one : check.and(one);
         }
+        if (check == null) {
+            throw new BackendUnavailableException("No node of " + endpoint() + " has any hash slot yet", null);
+        }
+        return check;
+    }
+
+    /** Asks on the shared connection of the server that has the key; no transactions. */
+    Replies ask(String key, CommandBatch batch, Deadline deadline) {
+        CommandBatch next = batch;
+        while (true) {
+            try {
+                return shared(key, deadline).ask(next, deadline);
+            } catch (MovedException e) {
+                if (deadline.isPast(System.nanoTime())) {
+                    throw e;
+                }
+                Awaiting.pause(soon());
+                next = next.again();
+            }
+        }
+    }
+
+    private RedisWire shared(String key, Deadline deadline) {
         if (!Awaiting.lock(sharedLock, deadline)) {
             throw new WireException("the connection to " + endpoint() + " is being made", null, false);
         }
         try {
-            wire = shared;
-            if (wire == null || !wire.isOpen()) {
-                wire = open(deadline);
-                shared = wire;
-            }
-            return wire;
+            return shared.wire(key, deadline);
         } finally {
             sharedLock.unlock();
         }
     }
 
+    /** When to ask again after a server has sent us elsewhere. */
+    static Deadline soon() {
+        return Deadline.after(System.nanoTime(), PAUSE);
+    }
+
     @Override
     public void close() {
-        Deadline deadline = Deadline.after(System.nanoTime(), Duration.ofMillis(2 * SHUTDOWN_MILLIS));
+        Deadline deadline = Deadline.after(System.nanoTime(), SHUTDOWN.multipliedBy(2));
         try {
             // Lettuce complains of connections that are about to be closed when it shuts down.
             Awaiting.future(CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new)), deadline);
-            Awaiting.future(client.shutdownAsync(0, SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS), deadline);
-            Awaiting.future(resources.shutdown(0, SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS), deadline);
+            connector.close(SHUTDOWN, deadline);
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("Connections were not closed in order", e);
         }

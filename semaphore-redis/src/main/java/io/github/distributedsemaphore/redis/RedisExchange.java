@@ -46,7 +46,7 @@ final class RedisExchange {
         this.liveness = liveness;
         this.listener = listener;
         this.wire = new ArmedWire(layout, connections, liveness);
-        this.plan = new StepPlan(layout, liveness, connections.clock(), choice);
+        this.plan = new StepPlan(layout, liveness, liveness.clock(), choice);
         this.book = new HoldBook(layout, liveness, wire, choice);
     }
 
@@ -59,8 +59,7 @@ final class RedisExchange {
     }
 
     ExchangeResult exchange(ExchangeRequest request) {
-        Attempt attempt = new Attempt(request, book.holds());
-        book.takeUpStrays(attempt);
+        Attempt attempt = book.begin(request);
         Deadline deadline = connections.callDeadline();
         try {
             return run(attempt, deadline);
@@ -78,6 +77,7 @@ final class RedisExchange {
         } catch (RedisErrorException | SemaphoreException e) {
             wire.disarm();
             book.stray(attempt, attempt.taken());
+            book.failed(attempt);
             giveBackStrays(deadline);
             throw RedisFailures.certain(layout.what(), e);
         }
@@ -89,7 +89,7 @@ final class RedisExchange {
         if (kept.isEmpty()) {
             return;
         }
-        Attempt back = new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of());
+        Attempt back = Attempt.ofNobody();
         book.takeUpStrays(back);
         try {
             run(back, deadline);
@@ -111,7 +111,9 @@ final class RedisExchange {
             attempt.stopClaiming();
             Step sent = attempt.inFlight();
             if (sent != null) {
-                settle(attempt, sent, wire.touch(deadline), deadline);
+                ArmedState state = wire.touch(deadline);
+                requireConfirmed(deadline);
+                settle(attempt, sent, state, deadline);
             }
             ExchangeResult result = run(attempt, deadline);
             unknown = null;
@@ -123,6 +125,21 @@ final class RedisExchange {
     }
 
     private ExchangeResult run(Attempt attempt, Deadline deadline) {
+        while (true) {
+            try {
+                return runHere(attempt, deadline);
+            } catch (MovedException e) {
+                attempt.inFlight(null);
+                wire.disarm();
+                if (deadline.isPast(System.nanoTime())) {
+                    throw e;
+                }
+                Awaiting.pause(RedisConnections.soon());
+            }
+        }
+    }
+
+    private ExchangeResult runHere(Attempt attempt, Deadline deadline) {
         ArmedState state = wire.armed(deadline);
         while (true) {
             if (liveness.isGivenUp(state.isMember())) {
@@ -130,6 +147,9 @@ final class RedisExchange {
             }
             if (attempt.isFresh(state) && plan.isPlaceLost(state)) {
                 plan.forgetPlace();
+            }
+            if (wire.takeServerChange()) {
+                book.reconcile(attempt, deadline);
             }
             book.verify(attempt, deadline);
             Step step = plan.next(attempt, state);
@@ -183,6 +203,8 @@ final class RedisExchange {
         CommandBatch batch = new CommandBatch().multi();
         Step.Sent sent = step.addTo(batch, layout, liveness);
         batch.exec();
+        Replicas replicas = liveness.replicas();
+        int confirmed = step.claims().isEmpty() ? Replicas.NOT_ASKED : replicas.ask(batch);
         attempt.inFlight(step);
         ArmedWire.Answer answer = wire.commit(batch, attempt.hasMissed(), deadline);
         attempt.inFlight(null);
@@ -190,6 +212,7 @@ final class RedisExchange {
             plan.committed(step);
             book.released(attempt, step);
             book.take(attempt, step, sent, answer.replies());
+            replicas.require(answer.replies(), confirmed);
             if (attempt.serve()) {
                 plan.granted();
             }
@@ -207,8 +230,18 @@ final class RedisExchange {
             batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
             wire.ask(batch, deadline);
             plan.forgetPlace();
-            Attempt nothing = new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of());
+            Attempt nothing = Attempt.ofNobody();
             wire.tell(plan.wakeOthers(nothing, wire.rearm(false, deadline)));
+        }
+    }
+
+    /** What the lost transaction may have granted counts only if it would count otherwise. */
+    private void requireConfirmed(Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        Replicas replicas = liveness.replicas();
+        int confirmed = replicas.ask(batch);
+        if (!batch.isEmpty()) {
+            replicas.require(wire.ask(batch, deadline), confirmed);
         }
     }
 
@@ -246,7 +279,7 @@ final class RedisExchange {
         Deadline recheck = Deadline.NEVER;
         if (attempt.hasRefused()) {
             if (state.firstEndMillis() != Long.MAX_VALUE) {
-                recheck = Deadline.at(connections.clock().nanosAt((state.firstEndMillis() + 2) * 1_000));
+                recheck = Deadline.at(liveness.clock().nanosAt((state.firstEndMillis() + 2) * 1_000));
             }
             if (attempt.isLeftToOthers()) {
                 recheck = recheck.earlier(Deadline.at(System.nanoTime() + StepPlan.PATIENCE_NANOS));

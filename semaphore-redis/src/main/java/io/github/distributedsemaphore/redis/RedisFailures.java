@@ -5,7 +5,9 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
+import java.security.cert.CertificateException;
 import java.util.List;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** What went wrong, in the words of the port. */
@@ -43,9 +45,14 @@ final class RedisFailures {
         if (ACCESS.stream().anyMatch(error::startsWith)) {
             return new BackendAccessException(
                     said + ": grant the user what docs/backends/redis.md lists, or correct the credentials", cause);
-        } else if (STATE.stream().anyMatch(error::startsWith)) {
+        }
+        if (STATE.stream().anyMatch(error::startsWith)) {
             return new IncompatibleStateException(
                     said + ": a key of this semaphore is used for something else; rename or delete that key", cause);
+        }
+        if (error.startsWith("ERR DB index")) {
+            return new IncompatibleStateException(
+                    said + ": the server has no such database; correct the path of the URI", cause);
         }
         return new BackendUnavailableException(said + "; nothing was changed", cause);
     }
@@ -53,13 +60,25 @@ final class RedisFailures {
     /** A connection that did not come about. */
     static RuntimeException connecting(String endpoint, Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            String message = String.valueOf(cause.getMessage());
-            if (cause instanceof io.lettuce.core.RedisCommandExecutionException) {
-                return refused("Connecting to " + endpoint, message, failure);
+            if (cause instanceof RedisErrorException refused) {
+                return refused("Connecting to " + endpoint, refused.error(), failure);
+            } else if (cause instanceof SemaphoreException known) {
+                return known;
+            } else if (cause instanceof CertificateException || isAlert(cause)) {
+                return new BackendAccessException(
+                        "Connecting to " + endpoint + ": TLS says '" + reason(failure)
+                                + "': check the settings 'ca', 'certificate' and 'key', and the host's name",
+                        failure);
             }
         }
         return new BackendUnavailableException(
                 "Cannot connect to Redis at " + endpoint + ": " + reason(failure), failure);
+    }
+
+    /** Whether the server does not like what we show it. */
+    private static boolean isAlert(Throwable cause) {
+        return cause instanceof SSLException
+                && String.valueOf(cause.getMessage()).contains("fatal alert");
     }
 
     /** Whether a connection ended before the server's answer to the first command was known. */

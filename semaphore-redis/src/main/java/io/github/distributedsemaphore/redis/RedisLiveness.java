@@ -35,6 +35,7 @@ final class RedisLiveness {
     private final RedisConnections connections;
     private final ExclusiveWire transactions;
     private final RedisSettings settings;
+    private final ServerClock clock = new ServerClock();
     private final String session = HoldValue.newSession();
     private final Map<Hold, HoldValue> holds = new ConcurrentHashMap<>();
     private int life = 1;
@@ -52,6 +53,11 @@ final class RedisLiveness {
     /** The name under which this session lives. */
     String client() {
         return client;
+    }
+
+    /** The clock of the server that has the semaphore. */
+    ServerClock clock() {
+        return clock;
     }
 
     Map<Hold, HoldValue> holds() {
@@ -89,12 +95,12 @@ final class RedisLiveness {
 
     /** Whether so much of the lease is over that an exchange should renew it in passing. */
     boolean isDueForRenewal(long deadlineMillis) {
-        long leftMillis = deadlineMillis - connections.clock().micros() / 1_000;
+        long leftMillis = deadlineMillis - clock.micros() / 1_000;
         return leftMillis < settings.lease().toMillis() / 2;
     }
 
     private long nextDeadlineMillis() {
-        return connections.clock().micros() / 1_000 + settings.lease().toMillis();
+        return clock.micros() / 1_000 + settings.lease().toMillis();
     }
 
     /**
@@ -108,6 +114,11 @@ final class RedisLiveness {
         long left = deadlineMillis * 1_000_000 - serverMicros * 1_000;
         long margin = MARGIN_NANOS + Math.max(0, left) / MARGIN_PARTS;
         return Deadline.at(sentNanos + left - margin);
+    }
+
+    /** What has to have a grant before it counts. */
+    Replicas replicas() {
+        return settings.replicas(settings.call());
     }
 
     Duration lease() {
@@ -128,13 +139,16 @@ final class RedisLiveness {
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int stored = order.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, slotsOf(order));
+        Replicas replicas = settings.replicas(settings.renewal());
+        int confirmed = replicas.ask(batch);
         Replies replies = ask(batch, settings.renewal());
         long micros = ArmedState.micros(replies.get(time));
-        connections.clock().read(sent, micros);
+        clock.read(sent, micros);
         Reply score = replies.get(life);
         if (score.isNil()) {
             return new Renewal(Deadline.at(sent), Set.copyOf(order), Set.of());
         }
+        requireConfirmed(replicas, replies, confirmed);
         Control found = Control.parse(layout, replies.get(control));
         if (found == null) {
             keepRecords();
@@ -150,10 +164,18 @@ final class RedisLiveness {
         return new Renewal(validUntil(sent, score.score(), micros), lost, retired);
     }
 
+    private void requireConfirmed(Replicas replicas, Replies replies, int confirmed) {
+        try {
+            replicas.require(replies, confirmed);
+        } catch (RedisErrorException e) {
+            throw RedisFailures.certain(layout.what(), e);
+        }
+    }
+
     /** The semaphore was destroyed: its records end with the last holder, so each moves that end on. */
     private void keepRecords() {
         try {
-            transactions.change(layout.what(), (wire, deadline) -> {
+            transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
                 new RedisPruning(layout, wire).sweep(deadline);
                 return true;
             });
@@ -203,7 +225,7 @@ final class RedisLiveness {
 
     private Replies ask(CommandBatch batch, Duration atMost) {
         try {
-            Replies replies = connections.ask(batch, Deadline.after(System.nanoTime(), atMost));
+            Replies replies = connections.ask(layout.control(), batch, Deadline.after(System.nanoTime(), atMost));
             // An error in any reply is one for the whole.
             for (int i = 0; i < replies.all().size(); i++) {
                 replies.get(i);

@@ -2,43 +2,55 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
-import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * What a URI says.
  *
- * @param address where the server is and who we are there
- * @param endpoint host and port, for messages: no credentials
+ * @param address where the servers are
+ * @param credentials who we are there
+ * @param sentinelCredentials who we are at the sentinels
+ * @param tls what encrypted connections trust; empty if they are not encrypted
  * @param prefix what the names of our keys begin with
  * @param detection within which time the slot of a dead holder is free
+ * @param startup how long to wait for a server that is not there yet
+ * @param minReplicas how many replicas have to have a grant before it counts
  * @param self what to store about this client
  */
-record RedisSettings(RedisURI address, String endpoint, String prefix, Duration detection, HolderInfo self) {
-    static final int DEFAULT_PORT = 6379;
-
+record RedisSettings(
+        RedisAddress address,
+        Credentials credentials,
+        Credentials sentinelCredentials,
+        Optional<TlsFiles> tls,
+        String prefix,
+        Duration detection,
+        Duration startup,
+        int minReplicas,
+        HolderInfo self) {
     private static final Duration DETECTION = Duration.ofSeconds(10);
     private static final Duration MIN_DETECTION = Duration.ofSeconds(1);
     private static final Duration MAX_DETECTION = Duration.ofHours(1);
+    private static final Duration STARTUP = Duration.ofSeconds(5);
+    private static final Duration MAX_STARTUP = Duration.ofMinutes(10);
+    private static final int MOST_REPLICAS = 100;
     private static final Duration CALL = Duration.ofSeconds(2);
     private static final Duration SHORTEST_RENEWAL = Duration.ofMillis(250);
 
     static RedisSettings from(BackendUri uri, HolderInfo self) {
-        HostAndPort server = HostAndPort.parse(uri.hosts());
-        RedisURI.Builder address = RedisURI.builder()
-                .withHost(server.host())
-                .withPort(server.port())
-                .withDatabase(database(uri.path()));
-        if (!uri.user().isEmpty()) {
-            address.withAuthentication(uri.user(), uri.password().toCharArray());
-        } else if (!uri.password().isEmpty()) {
-            address.withPassword(uri.password().toCharArray());
-        }
+        RedisAddress address = RedisAddress.from(uri);
+        boolean sentinels = address.kind() == RedisAddress.Kind.SENTINEL;
         return new RedisSettings(
-                address.build(),
-                server.toString(),
+                address,
+                new Credentials(uri.user(), uri.password()),
+                sentinels
+                        ? new Credentials(uri.text("sentinelUser", ""), uri.text("sentinelPassword", ""))
+                        : Credentials.NONE,
+                TlsFiles.from(uri, address.encrypted()),
                 prefix(uri.text("prefix", "semaphore")),
                 uri.duration("detection", DETECTION, MIN_DETECTION, MAX_DETECTION),
+                uri.duration("startup", STARTUP, Duration.ZERO, MAX_STARTUP),
+                uri.integer("minReplicas", 0, 0, MOST_REPLICAS),
                 self);
     }
 
@@ -49,17 +61,6 @@ record RedisSettings(RedisURI address, String endpoint, String prefix, Duration 
                     + "', it must be 1 to 100 of the letters a-z and A-Z, digits, and . _ / -");
         }
         return prefix;
-    }
-
-    private static int database(String path) {
-        if (path.isEmpty() || path.equals("/")) {
-            return 0;
-        }
-        if (!path.matches("/\\d{1,6}")) {
-            throw new IllegalArgumentException(
-                    "The path of a redis URI is '" + path + "', it must be the number of a database, such as /0");
-        }
-        return Integer.parseInt(path.substring(1));
     }
 
     /**
@@ -86,8 +87,17 @@ record RedisSettings(RedisURI address, String endpoint, String prefix, Duration 
         return atLeast.compareTo(CALL) > 0 ? CALL : atLeast;
     }
 
+    /**
+     * What replicas are asked for.
+     *
+     * @param call how long the call may take that they are a part of
+     */
+    Replicas replicas(Duration call) {
+        return new Replicas(minReplicas, call.dividedBy(2));
+    }
+
     @Override
     public String toString() {
-        return endpoint + ", prefix " + prefix + ", detection " + detection;
+        return address + ", prefix " + prefix + ", detection " + detection;
     }
 }

@@ -12,6 +12,8 @@ import java.util.Locale;
 @SuppressWarnings(
         "deprecation") // ProtocolKeyword has a method name() of its own, deprecated, which every enum overrides.
 enum RedisVerb implements ProtocolKeyword {
+    AUTH,
+    CLUSTER,
     DEL,
     EXEC,
     EXISTS,
@@ -29,12 +31,16 @@ enum RedisVerb implements ProtocolKeyword {
     MULTI,
     PERSIST,
     PEXPIREAT,
+    PING,
     PUBLISH,
     SADD,
+    SELECT,
+    SENTINEL,
     SMEMBERS,
     SREM,
     TIME,
     UNWATCH,
+    WAIT,
     WATCH,
     ZADD,
     ZRANGE,

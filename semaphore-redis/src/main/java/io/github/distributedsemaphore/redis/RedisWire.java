@@ -20,38 +20,65 @@ import java.util.function.BiConsumer;
  */
 final class RedisWire {
     private final StatefulRedisConnection<String, String> connection;
-    private final String endpoint;
+    private final HostAndPort server;
+    private final Servers servers;
     private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
      * Takes a connection.
      *
+     * @param server where it ends
+     * @param servers is told when that server sends us elsewhere
      * @param closing is given the wire, when it is closed, and the end to wait for
      */
     RedisWire(
             StatefulRedisConnection<String, String> connection,
-            String endpoint,
+            HostAndPort server,
+            Servers servers,
             BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
         this.connection = connection;
-        this.endpoint = endpoint;
+        this.server = server;
+        this.servers = servers;
         this.closing = closing;
     }
 
-    boolean isOpen() {
-        return connection.isOpen();
+    HostAndPort server() {
+        return server;
     }
 
-    /** Sends the commands in one write and waits for all replies. */
+    boolean isOpen() {
+        return !closed.get() && connection.isOpen();
+    }
+
+    /**
+     * Sends the commands in one write and waits for all replies.
+     *
+     * @throws MovedException if another server is to be asked and nothing was done; the wire is closed then. It is closed too,
+     *     without that, if the transaction was done and only what follows it is another server's
+     */
     Replies ask(CommandBatch batch, Deadline deadline) {
         if (!isOpen()) {
-            throw new WireException("the connection to " + endpoint + " is lost", null, false);
+            throw new WireException("the connection to " + server + " is lost", null, false);
         }
         List<AsyncCommand<String, String, Reply>> commands = batch.commands();
         connection.dispatch(commands);
         // Replies come in the order of the commands.
         await(commands.get(commands.size() - 1), batch.isTransaction(), deadline);
-        return batch.replies();
+        return here(batch.replies());
+    }
+
+    private Replies here(Replies replies) {
+        for (Reply reply : replies.all()) {
+            String error = reply.error();
+            if (error != null && servers.isElsewhere(error, server)) {
+                close();
+                if (!replies.isDone()) {
+                    throw new MovedException(server + " says '" + error + "'");
+                }
+            }
+        }
+        return replies;
     }
 
     private void await(AsyncCommand<String, String, Reply> command, boolean changes, Deadline deadline) {
@@ -59,14 +86,14 @@ final class RedisWire {
             Awaiting.future(command, deadline);
         } catch (TimeoutException e) {
             close();
-            throw new WireException(endpoint + " did not answer in time", e, changes);
+            throw new WireException(server + " did not answer in time", e, changes);
         } catch (ExecutionException e) {
             if (!command.getOutput().hasError()) {
                 close();
-                throw new WireException("the connection to " + endpoint + " broke", e.getCause(), changes);
+                throw new WireException("the connection to " + server + " broke", e.getCause(), changes);
             }
         } catch (CancellationException e) {
-            throw new WireException("the connection to " + endpoint + " was closed", e, changes);
+            throw new WireException("the connection to " + server + " was closed", e, changes);
         }
     }
 

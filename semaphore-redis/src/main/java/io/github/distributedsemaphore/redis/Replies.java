@@ -50,6 +50,11 @@ record Replies(List<Reply> all, int multi, int exec) {
         return !all.get(exec).isNil();
     }
 
+    /** Whether there was a transaction, and it was executed. */
+    boolean isDone() {
+        return exec >= 0 && all.get(exec).error() == null && !all.get(exec).isNil();
+    }
+
     /** Throws if a part of the transaction failed. */
     void requireAllDone() {
         for (Reply element : all.get(exec).list()) {

@@ -3,7 +3,9 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What was found of a server at the start.
@@ -15,9 +17,10 @@ record ServerCheck(boolean isDurable, List<String> notes) {
     private static final int[] OLDEST = {6, 2};
 
     /** Looks at a server and refuses one on which nothing of this can hold. */
-    static ServerCheck of(RedisWire wire, String endpoint, Deadline deadline) {
+    static ServerCheck of(RedisWire wire, RedisAddress.Kind kind, String endpoint, Deadline deadline) {
         List<String> notes = new ArrayList<>();
         ServerInfo server = ServerInfo.read(wire, "server", deadline);
+        requireMode(server.get("redis_mode"), kind, endpoint);
         ServerInfo memory = ServerInfo.read(wire, "memory", deadline);
         ServerInfo persistence = ServerInfo.read(wire, "persistence", deadline);
         String version = server.get("redis_version");
@@ -44,6 +47,23 @@ record ServerCheck(boolean isDurable, List<String> notes) {
                 "A replica that is promoted may lack the last grants: for at most a lease a slot may have two holders.");
         notes.add("Leases are by the server's clock: if that is set forwards, holders lose permits early by as much.");
         return new ServerCheck(durable, notes);
+    }
+
+    private static void requireMode(String mode, RedisAddress.Kind kind, String endpoint) {
+        if (mode.equals("sentinel")) {
+            throw new IncompatibleStateException(
+                    "Redis at " + endpoint + " is a sentinel: write redis-sentinel://host/?master=NAME", null);
+        } else if (mode.equals("cluster") && kind != RedisAddress.Kind.CLUSTER) {
+            throw new IncompatibleStateException(
+                    "Redis at " + endpoint + " is a node of a cluster: write redis-cluster:", null);
+        }
+    }
+
+    /** What holds of both servers. */
+    ServerCheck and(ServerCheck other) {
+        Set<String> all = new LinkedHashSet<>(notes);
+        all.addAll(other.notes);
+        return new ServerCheck(isDurable && other.isDurable, List.copyOf(all));
     }
 
     private static boolean isOld(String version) {

@@ -35,6 +35,11 @@ final class ServerClock {
         }
     }
 
+    /** Takes the first reading of another server, whose clock may be behind or ahead of the other's. */
+    void restart(long sentNanos, long serverMicros) {
+        best = new Reading(sentNanos, serverMicros);
+    }
+
     /** The server's time now, or a little more; in microseconds since 1970. */
     long micros() {
         return best.microsAt(System.nanoTime());

@@ -8,7 +8,7 @@ import java.util.Map;
 final class ServerInfo {
     private final Map<String, String> entries = new HashMap<>();
 
-    private ServerInfo(String text) {
+    ServerInfo(String text) {
         text.lines().forEach(line -> {
             int colon = line.indexOf(':');
             if (colon > 0 && line.charAt(0) != '#') {

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.redis;
 import org.jspecify.annotations.Nullable;
 
 /** A connection did not bring the replies. Does not leave the adapter: {@link RedisFailures} says it in our words. */
-final class WireException extends RuntimeException {
+class WireException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /** Whether a transaction may have been done. */

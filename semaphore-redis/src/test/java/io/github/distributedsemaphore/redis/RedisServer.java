@@ -1,7 +1,9 @@
 package io.github.distributedsemaphore.redis;
 
+import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -23,6 +25,7 @@ import java.util.stream.Stream;
  */
 final class RedisServer implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(20);
+    private static final String SENTINEL = "--sentinel";
 
     private final Path folder;
     private final int port;
@@ -51,20 +54,44 @@ final class RedisServer implements AutoCloseable {
     }
 
     static RedisServer start(String... options) {
+        return startAt(freePort(), options);
+    }
+
+    static RedisServer startAt(int port, String... options) {
         try {
-            return new RedisServer(Files.createTempDirectory("redis-test"), freePort(), List.of(options));
+            return new RedisServer(Files.createTempDirectory("redis-test"), port, List.of(options));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    private static int freePort() throws IOException {
+    static int freePort() {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
-    private Process launch() {
+    /** A sentinel that watches over a server, and is enough on its own to call another one the master. */
+    static RedisServer sentinel(String master, RedisServer watched, String password) {
+        return start(
+                SENTINEL,
+                "sentinel monitor " + master + " 127.0.0.1 " + watched.port() + " 1",
+                "sentinel auth-pass " + master + " " + password,
+                "sentinel down-after-milliseconds " + master + " 300",
+                "sentinel failover-timeout " + master + " 3000");
+    }
+
+    private List<String> command() throws IOException {
+        if (!options.isEmpty() && options.get(0).equals(SENTINEL)) {
+            // A sentinel keeps in its file what it knows.
+            List<String> lines = new ArrayList<>(List.of("port " + port, "bind 127.0.0.1", "dir " + folder));
+            lines.addAll(options.subList(1, options.size()));
+            Path file = folder.resolve("sentinel.conf");
+            Files.write(file, lines);
+            return List.of("redis-server", file.toString(), SENTINEL);
+        }
         List<String> command = new ArrayList<>(List.of(
                 "redis-server",
                 "--port",
@@ -78,7 +105,13 @@ final class RedisServer implements AutoCloseable {
                 "--appendonly",
                 "yes"));
         command.addAll(options);
+        return command;
+    }
+
+    private Process launch(String... more) {
         try {
+            List<String> command = new ArrayList<>(command());
+            command.addAll(List.of(more));
             Process started = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(new File(folder.toFile(), "log"))
@@ -104,14 +137,34 @@ final class RedisServer implements AutoCloseable {
     }
 
     private boolean answers() {
+        return say("PING").matches("\\+PONG|-NOAUTH .*|-LOADING .*");
+    }
+
+    /** Says one command, past every client library and also while the server reads its data; empty without an answer. */
+    String say(String command) {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 100);
             socket.setSoTimeout(1_000);
-            socket.getOutputStream().write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
-            return new String(socket.getInputStream().readNBytes(5), StandardCharsets.US_ASCII)
-                    .matches("\\+PONG|-NOAU");
+            socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+            return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))
+                    .lines()
+                    .findFirst()
+                    .orElse("");
+        } catch (IOException | UncheckedIOException e) {
+            return "";
+        }
+    }
+
+    /** The text that a command is answered with. */
+    String bulk(String command) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            socket.setSoTimeout(5_000);
+            socket.getOutputStream().write((command + "\r\nQUIT\r\n").getBytes(StandardCharsets.US_ASCII));
+            String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+            int start = all.indexOf("\r\n") + 2;
+            return all.substring(start, start + Integer.parseInt(all.substring(1, start - 2)));
         } catch (IOException e) {
-            return false;
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -129,8 +182,8 @@ final class RedisServer implements AutoCloseable {
         await();
     }
 
-    void restart() {
-        process = launch();
+    void restart(String... more) {
+        process = launch(more);
     }
 
     private void await() {

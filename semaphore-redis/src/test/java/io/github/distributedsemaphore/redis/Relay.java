@@ -26,19 +26,33 @@ final class Relay implements AutoCloseable {
     }
 
     private final ServerSocket listening;
-    private final InetSocketAddress server;
+    private volatile InetSocketAddress server;
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private final AtomicInteger lostBytes = new AtomicInteger();
 
     Relay(String address) {
-        URI uri = URI.create(address);
-        this.server = new InetSocketAddress(uri.getHost(), uri.getPort());
+        this.server = addressOf(address);
         try {
             this.listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         thread("relay accept", this::accept);
+    }
+
+    private static InetSocketAddress addressOf(String address) {
+        URI uri = URI.create(address);
+        return new InetSocketAddress(uri.getHost(), uri.getPort());
+    }
+
+    /** Ends the present connections; from now on it leads to another server. */
+    void redirect(String address) {
+        server = addressOf(address);
+        lines.forEach(Line::end);
+    }
+
+    int port() {
+        return listening.getLocalPort();
     }
 
     String uri() {

@@ -1,0 +1,171 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Makes connections. None reconnects by itself: Lettuce would send again what was under way, without the WATCH and without the
+ * MULTI that it was meant to have. Credentials and database are told by commands of our own, because Lettuce's may report the
+ * end of a connection in place of the reason that the server gave for it.
+ *
+ * <p>Thread-safe; nothing here blocks but {@link #close}.
+ */
+final class RedisConnector {
+    private static final int THREADS = 2;
+
+    private final RedisSettings settings;
+    private final ClientResources resources;
+    private final RedisClient client;
+
+    RedisConnector(RedisSettings settings) {
+        this.settings = settings;
+        this.resources = ClientResources.builder()
+                .ioThreadPoolSize(THREADS)
+                .computationThreadPoolSize(THREADS)
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .build();
+        this.client = RedisClient.create(resources);
+        ClientOptions.Builder options = ClientOptions.builder()
+                .autoReconnect(false)
+                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+                .pingBeforeActivateConnection(false)
+                // The replies of the newer protocol differ in shape, and it has nothing that we need.
+                .protocolVersion(ProtocolVersion.RESP2)
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(settings.call())
+                        .keepAlive(true)
+                        .build())
+                // We wait with bounds of our own: a timer for each command would cost more than the command.
+                .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build());
+        settings.tls().ifPresent(files -> options.sslOptions(files.options()));
+        client.setOptions(options.build());
+    }
+
+    /** Opens a connection for commands. */
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(HostAndPort server, boolean master) {
+        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting(), master);
+    }
+
+    /** Opens a connection for channels. */
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectPubSub(HostAndPort server) {
+        return greeted(client.connectPubSubAsync(StringCodec.UTF8, uri(server)), server, greeting(), false);
+    }
+
+    /** Asks something on a connection that is made for it. */
+    CompletableFuture<Replies> askOnce(HostAndPort server, Credentials credentials, CommandBatch question) {
+        CommandBatch greeting = new CommandBatch();
+        credentials.addTo(greeting);
+        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting, false)
+                .thenCompose(connection -> dispatched(connection, question, server)
+                        .whenComplete((replies, failure) -> ignore(connection.closeAsync())));
+    }
+
+    private RedisURI uri(HostAndPort server) {
+        return RedisURI.builder()
+                .withHost(server.host())
+                .withPort(server.port())
+                .withSsl(settings.address().encrypted())
+                .withVerifyPeer(SslVerifyMode.FULL)
+                .withTimeout(settings.call())
+                .build();
+    }
+
+    private CommandBatch greeting() {
+        CommandBatch greeting = new CommandBatch();
+        settings.credentials().addTo(greeting);
+        if (settings.address().database() != 0) {
+            greeting.add(RedisVerb.SELECT, Integer.toString(settings.address().database()));
+        }
+        greeting.add(RedisVerb.PING);
+        return greeting;
+    }
+
+    private <C extends StatefulRedisConnection<String, String>> CompletableFuture<C> greeted(
+            CompletionStage<C> connecting, HostAndPort server, CommandBatch greeting, boolean master) {
+        int role = master ? greeting.add(RedisVerb.INFO, "replication") : -1;
+        return connecting.toCompletableFuture().thenCompose(connection -> {
+            if (greeting.isEmpty()) {
+                return CompletableFuture.completedFuture(connection);
+            }
+            return dispatched(connection, greeting, server)
+                    .thenApply(replies -> {
+                        requireWelcome(replies, role, server);
+                        return connection;
+                    })
+                    .whenComplete((welcome, failure) -> {
+                        if (failure != null) {
+                            ignore(connection.closeAsync());
+                        }
+                    });
+        });
+    }
+
+    private static void requireWelcome(Replies replies, int role, HostAndPort server) {
+        for (int i = 0; i < replies.all().size(); i++) {
+            if (i != role) {
+                replies.get(i);
+            } else if (replies.all().get(i).error() == null
+                    && new ServerInfo(replies.get(i).text()).get("role").equals("slave")) {
+                throw new WireException(server + " is a replica now", null, false);
+            }
+        }
+    }
+
+    /** Sends commands; without an answer in time it fails and the connection is closed. */
+    private CompletableFuture<Replies> dispatched(
+            StatefulRedisConnection<String, String> connection, CommandBatch batch, HostAndPort server) {
+        CompletableFuture<Replies> answer = new CompletableFuture<>();
+        List<AsyncCommand<String, String, Reply>> commands = batch.commands();
+        Future<?> timer = timer().schedule(
+                        () -> answer.completeExceptionally(new TimeoutException(server + " did not answer in time")),
+                        settings.call().toMillis(),
+                        TimeUnit.MILLISECONDS);
+        AsyncCommand<String, String, Reply> last = commands.get(commands.size() - 1);
+        ignore(last.whenComplete((reply, failure) -> {
+            timer.cancel(false);
+            if (failure == null || last.getOutput().hasError()) {
+                answer.complete(batch.replies());
+            } else {
+                answer.completeExceptionally(failure);
+            }
+        }));
+        connection.dispatch(commands);
+        return answer;
+    }
+
+    /** For tasks that do not block. */
+    ScheduledExecutorService timer() {
+        return resources.eventExecutorGroup();
+    }
+
+    private static void ignore(CompletionStage<?> stage) {
+        Future<?> unused = stage.toCompletableFuture();
+    }
+
+    void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
+        Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+    }
+}

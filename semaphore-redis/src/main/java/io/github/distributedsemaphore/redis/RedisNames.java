@@ -1,0 +1,117 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The list of names, which says only where to look: whether a semaphore is there it says itself. The list has a key, and in a
+ * cluster a node, of its own, so it cannot change together with a semaphore. So that none is missing for good, a name is
+ * added before the semaphore is made and once more after that, and whoever removes a name looks again afterwards whether the
+ * semaphore was made anew.
+ */
+final class RedisNames {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisNames.class);
+    private static final String WHAT = "The list of semaphores";
+    private static final int AT_ONCE = 500;
+
+    private final ExclusiveWire transactions;
+    private final String prefix;
+    private final String key;
+
+    RedisNames(ExclusiveWire transactions, String prefix) {
+        this.transactions = transactions;
+        this.prefix = prefix;
+        this.key = RedisLayout.names(prefix);
+    }
+
+    void add(String name) {
+        change(RedisVerb.SADD, name);
+    }
+
+    /** For a semaphore that is there: a failure to list it is none to make it. */
+    void addIfPossible(String name) {
+        try {
+            add(name);
+        } catch (SemaphoreException e) {
+            LOG.info("Semaphore '{}' may be missing in the list: {}", name, e.getMessage());
+        }
+    }
+
+    /** As {@link #addIfPossible}, after it was destroyed. */
+    void removeIfPossible(RedisLayout layout) {
+        try {
+            change(RedisVerb.SREM, layout.name());
+            if (exists(layout)) {
+                add(layout.name());
+            }
+        } catch (SemaphoreException e) {
+            LOG.info("{} may still stand in the list: {}", layout.what(), e.getMessage());
+        }
+    }
+
+    private void change(RedisVerb verb, String name) {
+        // Done twice is done once: an unknown outcome is none.
+        transactions.look(WHAT, key, (wire, deadline) -> {
+            CommandBatch batch = new CommandBatch();
+            int done = batch.add(verb, key, name);
+            return wire.ask(batch, deadline).get(done);
+        });
+    }
+
+    private boolean exists(RedisLayout layout) {
+        return transactions.look(layout.what(), layout.control(), (wire, deadline) -> {
+            CommandBatch batch = new CommandBatch();
+            int exists = batch.add(RedisVerb.EXISTS, layout.control());
+            return wire.ask(batch, deadline).get(exists).number() > 0;
+        });
+    }
+
+    List<String> list() {
+        List<String> listed = transactions.look(WHAT, key, (wire, deadline) -> {
+            CommandBatch batch = new CommandBatch();
+            int members = batch.add(RedisVerb.SMEMBERS, key);
+            return wire.ask(batch, deadline).get(members).list().stream()
+                    .map(Reply::text)
+                    .toList();
+        });
+        Map<HostAndPort, List<String>> byServer = new HashMap<>();
+        for (String name : listed) {
+            byServer.computeIfAbsent(transactions.serverOf(control(name)), server -> new ArrayList<>())
+                    .add(name);
+        }
+        List<String> names = new ArrayList<>();
+        for (List<String> here : byServer.values()) {
+            for (int from = 0; from < here.size(); from += AT_ONCE) {
+                List<String> part = here.subList(from, Math.min(from + AT_ONCE, here.size()));
+                names.addAll(transactions.look(
+                        WHAT, control(part.get(0)), (wire, deadline) -> existing(part, wire, deadline)));
+            }
+        }
+        names.sort(null);
+        return names;
+    }
+
+    private List<String> existing(List<String> listed, RedisWire wire, Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        listed.forEach(name -> batch.add(RedisVerb.HGET, control(name), RedisLayout.LIMIT_FIELD));
+        Replies replies = wire.ask(batch, deadline);
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < listed.size(); i++) {
+            Reply limit = replies.all().get(i);
+            if (!limit.isNil() && limit.error() == null) {
+                names.add(listed.get(i));
+            }
+        }
+        return names;
+    }
+
+    private String control(String name) {
+        return new RedisLayout(prefix, name).control();
+    }
+}

@@ -1,0 +1,52 @@
+package io.github.distributedsemaphore.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** Which of the servers that a URI means has the keys of a semaphore. Thread-safe; nothing here blocks. */
+interface Servers {
+    /**
+     * The server that has a key.
+     *
+     * @param key any key of the semaphore
+     * @param again whether to ask anew, because what is known led nowhere
+     */
+    CompletableFuture<HostAndPort> serverOf(String key, boolean again);
+
+    /** All servers that semaphores can be on. */
+    CompletableFuture<List<HostAndPort>> all();
+
+    /**
+     * Tells whether an error means that another server is to be asked, and remembers what it says about which.
+     *
+     * @param error what a server answered
+     * @param from which one
+     */
+    boolean isElsewhere(String error, HostAndPort from);
+
+    /** Whether the server has to be the master, which a server that is asked for the first time says. */
+    boolean areReplicated();
+
+    /** A server that stands alone. */
+    record Single(HostAndPort server) implements Servers {
+        @Override
+        public CompletableFuture<HostAndPort> serverOf(String key, boolean again) {
+            return CompletableFuture.completedFuture(server);
+        }
+
+        @Override
+        public CompletableFuture<List<HostAndPort>> all() {
+            return CompletableFuture.completedFuture(List.of(server));
+        }
+
+        @Override
+        public boolean isElsewhere(String error, HostAndPort from) {
+            return false;
+        }
+
+        @Override
+        public boolean areReplicated() {
+            return false;
+        }
+    }
+}

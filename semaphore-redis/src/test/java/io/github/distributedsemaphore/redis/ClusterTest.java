@@ -1,0 +1,147 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Semaphores on the nodes of a cluster, and hash slots that move from one to another meanwhile. */
+class ClusterTest {
+    private static RedisCluster cluster;
+
+    private final String prefix = "test-" + UUID.randomUUID();
+    private final List<SemaphoreBackend> backends = new ArrayList<>();
+    private final List<BackendSession> sessions = new ArrayList<>();
+    private SemaphoreBackend backend;
+
+    @BeforeAll
+    static void start() {
+        cluster = new RedisCluster();
+    }
+
+    @AfterAll
+    static void stop() {
+        cluster.close();
+    }
+
+    @BeforeEach
+    void open() {
+        backend = client();
+    }
+
+    @AfterEach
+    void close() {
+        sessions.forEach(BackendSession::close);
+        backends.forEach(SemaphoreBackend::close);
+    }
+
+    private SemaphoreBackend client() {
+        String uri = cluster.uri() + "?detection=1m&prefix=" + prefix;
+        SemaphoreBackend opened =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+        backends.add(opened);
+        return opened;
+    }
+
+    private BackendSession session(SemaphoreBackend of, String name) {
+        BackendSession session = of.open(name, new Redis.Ear());
+        sessions.add(session);
+        return session;
+    }
+
+    private String control(String name) {
+        return new RedisLayout(prefix, name).control();
+    }
+
+    /** Names of semaphores, of which each node has one. */
+    private List<String> oneOnEachNode() {
+        Set<Integer> nodes = new HashSet<>();
+        List<String> names = new ArrayList<>();
+        for (int i = 0; nodes.size() < 3; i++) {
+            if (nodes.add(cluster.nodeOf(control("jobs" + i)))) {
+                names.add("jobs" + i);
+            }
+        }
+        return names;
+    }
+
+    @Test
+    void oneClientUsesSemaphoresOnAllNodes() {
+        List<String> names = oneOnEachNode();
+        for (String name : names) {
+            assertThat(backend.admin().create(name, 1)).isTrue();
+            assertThat(backend.admin().create(name, 1)).isFalse();
+        }
+        assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names);
+        SemaphoreBackend other = client();
+        for (String name : names) {
+            BackendSession holder = session(backend, name);
+            Hold hold = takeOne(holder);
+            BackendSession waiting = session(other, name);
+            AtomicInteger hints = new AtomicInteger();
+            waiting.watch(hints::incrementAndGet);
+            assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+            assertThat(holder.renew(List.of(hold)).lost()).isEmpty();
+            assertThat(holder.check(hold)).isEqualTo(HoldState.HELD);
+            giveBack(holder, hold);
+            await().until(() -> hints.get() > 0);
+            assertThat(takeOne(waiting).epoch()).isGreaterThan(hold.lastEpoch());
+            assertThat(backend.admin().describe(name).orElseThrow().holders()).hasSize(1);
+        }
+        assertThat(backend.admin().destroy(names.get(0))).isTrue();
+        assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names.subList(1, 3));
+    }
+
+    @Test
+    void aSlotThatMovesIsFollowed() throws Exception {
+        String name = "moving-" + prefix;
+        String key = control(name);
+        int to = (cluster.nodeOf(key) + 1) % 3;
+        backend.admin().create(name, 3);
+        BackendSession session = session(backend, name);
+        List<Hold> holds = takeHolds(session, 2);
+        cluster.beginToMove(key, to);
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            Future<ExchangeResult> during = threads.submit(() -> Redis.ask(session, 1));
+            cluster.endMove(key, to);
+            assertThat(during.get().answers().get(0)).isInstanceOf(Answer.Granted.class);
+        } finally {
+            threads.shutdownNow();
+        }
+        assertThat(cluster.node(to).say("EXISTS " + key)).isEqualTo(":1");
+        assertThat(session.check(holds.get(0))).isEqualTo(HoldState.HELD);
+        assertThat(session.renew(holds).lost()).isEmpty();
+        assertThat(giveBack(session, holds.get(0)).lost()).isEmpty();
+        Hold next = takeOne(session(client(), name));
+        assertThat(next.slot()).isEqualTo(holds.get(0).slot());
+        assertThat(next.epoch()).isGreaterThan(holds.get(0).lastEpoch());
+        backend.admin().resize(name, 4);
+        assertThat(backend.admin().describe(name).orElseThrow().holders()).hasSize(3);
+        assertThat(backend.admin().names()).containsExactly(name);
+    }
+}

@@ -1,0 +1,199 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A master whose replica takes over: what survives, what does not, and what waiting for the replica buys. */
+class ReplicationTest {
+    private static final String PREFIX = "replicated";
+
+    private RedisServer master;
+    private RedisServer replica;
+    private Relay replication;
+    private Relay clients;
+    private Redis atMaster;
+    private Redis atReplica;
+    private boolean failedOver;
+    private final List<AutoCloseable> open = new ArrayList<>();
+
+    @BeforeEach
+    void open() {
+        master = RedisServer.start("--repl-diskless-sync-delay", "0");
+        replication = new Relay(master.uri());
+        replica = RedisServer.start("--replicaof", "127.0.0.1", Integer.toString(replication.port()));
+        clients = new Relay(master.uri());
+        atMaster = new Redis(master.uri());
+        atReplica = new Redis(replica.uri());
+        await().atMost(Duration.ofSeconds(60)).until(this::isReplicated);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        for (int i = open.size() - 1; i >= 0; i--) {
+            open.get(i).close();
+        }
+        if (!failedOver) {
+            atMaster.close();
+        }
+        atReplica.close();
+        clients.close();
+        replication.close();
+        replica.close();
+        master.close();
+    }
+
+    /** A session of a client that finds its server where the relay leads. */
+    private BackendSession session(String... settings) {
+        String uri = clients.uri() + "?prefix=" + PREFIX + "&detection=1m&" + String.join("&", settings);
+        SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+        open.add(backend);
+        backend.admin().create("jobs", 1);
+        BackendSession session = backend.open("jobs", new Redis.Ear());
+        open.add(session);
+        return session;
+    }
+
+    /** Whether the replica has everything that was written before. */
+    private boolean isReplicated() {
+        // It tells of what the same connection has written.
+        atMaster.commands().set("marker", "written");
+        return atMaster.commands().waitForReplication(1, 10_000) == 1;
+    }
+
+    private void stallReplication() {
+        assertThat(isReplicated()).isTrue();
+        replication.loseReplies();
+    }
+
+    private void failOver() {
+        failedOver = true;
+        atMaster.close();
+        master.kill();
+        atReplica.commands().replicaofNoOne();
+        clients.redirect(replica.uri());
+    }
+
+    private static long held(Redis at) {
+        return at.commands().hlen(new RedisLayout(PREFIX, "jobs").holds());
+    }
+
+    @Test
+    void aHolderThatTheReplicaKnowsHoldsOnAndEpochsRise() {
+        BackendSession session = session();
+        Hold hold = takeOne(session);
+        assertThat(isReplicated()).isTrue();
+        failOver();
+
+        await().ignoreExceptions().until(() -> session.check(hold) == HoldState.HELD);
+        BackendSession other = session();
+        assertThat(take(other, 1)).isEqualTo(Answer.FULL);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(takeOne(other).epoch()).isGreaterThan(hold.lastEpoch());
+    }
+
+    @Test
+    void aGrantThatTheReplicaLacksIsLostAndTheNextEpochIsHigher() {
+        BackendSession session = session();
+        giveBack(session, takeOne(session));
+        stallReplication();
+        Hold hold = takeOne(session);
+        failOver();
+
+        BackendSession other = session();
+        Hold next = takeOne(other);
+        assertThat(next.slot()).isEqualTo(hold.slot());
+        assertThat(next.epoch()).isGreaterThan(hold.lastEpoch());
+        await().ignoreExceptions()
+                .until(() -> session.renew(List.of(hold)).lost().contains(hold));
+        assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+        assertThat(other.check(next)).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void aReleaseThatTheReplicaLacksIsDoneAgain() {
+        BackendSession session = session();
+        Hold hold = takeOne(session);
+        stallReplication();
+        giveBack(session, hold);
+        failOver();
+
+        assertThat(held(atReplica)).isEqualTo(1);
+        await().ignoreExceptions().until(() -> take(session, 1) instanceof Answer.Granted);
+        assertThat(takenBy(session)).hasSize(1);
+    }
+
+    private static List<Hold> takenBy(BackendSession session) {
+        return List.copyOf(((RedisSession) session).holds());
+    }
+
+    @Test
+    void aGrantThatIsWaitedForIsWithTheReplica() {
+        BackendSession session = session("minReplicas=1");
+        Hold hold = takeOne(session);
+        assertThat(held(atReplica)).isEqualTo(1);
+        assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+    }
+
+    @Test
+    void aGrantThatTheReplicaDoesNotConfirmIsNone() {
+        BackendSession session = session("minReplicas=1");
+        Hold hold = takeOne(session);
+        giveBack(session, hold);
+        Hold again = takeOne(session);
+        stallReplication();
+        ExchangeRequest swap = new ExchangeRequest(List.of(again), List.of(1), 1, false);
+        assertThatThrownBy(() -> session.exchange(swap))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("0 of the 1 replicas")
+                .hasMessageContaining("minReplicas");
+
+        assertThat(held(atMaster)).isZero();
+        assertThat(giveBack(session, again).lost()).as("it was given back").isEmpty();
+        assertThatThrownBy(() -> session.renew(List.of())).isInstanceOf(BackendUnavailableException.class);
+        replication.redirect(master.uri());
+        await().atMost(Duration.ofSeconds(60))
+                .ignoreExceptions()
+                .until(() -> takeHolds(session, 1).size() == 1);
+        assertThat(held(atReplica)).isEqualTo(1);
+    }
+
+    @Test
+    void aGrantWhoseReplyIsLostIsConfirmedBeforeItCounts() {
+        BackendSession session = session("minReplicas=1");
+        giveBack(session, takeOne(session));
+        stallReplication();
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, false);
+        clients.loseReplies();
+        assertThatThrownBy(() -> session.exchange(one)).hasMessageContaining("not known");
+        assertThatThrownBy(() -> session.resolve(one))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("minReplicas");
+        replication.redirect(master.uri());
+        await().atMost(Duration.ofSeconds(60))
+                .ignoreExceptions()
+                .until(() -> session.resolve(one).answers().get(0) instanceof Answer.Granted);
+        assertThat(held(atReplica)).isEqualTo(1);
+    }
+}

@@ -1,0 +1,123 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A master, its replica, and a sentinel that replaces the one by the other. */
+class SentinelTest {
+    private RedisServer master;
+    private RedisServer replica;
+    private RedisServer sentinel;
+    private SemaphoreBackend backend;
+    private BackendSession session;
+
+    @BeforeEach
+    void open() {
+        master = RedisServer.start("--requirepass", "pw", "--masterauth", "pw", "--repl-diskless-sync-delay", "0");
+        replica = RedisServer.start(
+                "--requirepass",
+                "pw",
+                "--masterauth",
+                "pw",
+                "--replicaof",
+                "127.0.0.1",
+                Integer.toString(master.port()));
+        sentinel = RedisServer.sentinel("main", master, "pw");
+        // One that is down must not matter.
+        String uri = "redis-sentinel://:pw@127.0.0.1:" + RedisServer.freePort() + ",127.0.0.1:" + sentinel.port()
+                + "/?master=main&detection=1m";
+        backend = new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+        backend.admin().create("jobs", 2);
+        session = backend.open("jobs", new Redis.Ear());
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        backend.close();
+        List.of(sentinel, replica, master).forEach(RedisServer::close);
+    }
+
+    private boolean isOver() {
+        try {
+            return session.renew(List.of()).validUntil().remaining().toSeconds() > 0;
+        } catch (SemaphoreException e) {
+            return false;
+        }
+    }
+
+    private static Redis view(RedisServer server) {
+        return new Redis("redis://:pw@127.0.0.1:" + server.port());
+    }
+
+    private static void awaitRole(RedisServer server, String role) {
+        await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> {
+            try (Redis view = view(server)) {
+                return view.commands().info("replication").contains("role:" + role);
+            }
+        });
+    }
+
+    private static long heldAt(RedisServer server) {
+        try (Redis view = view(server)) {
+            return view.commands().hlen(new RedisLayout("semaphore", "jobs").holds());
+        }
+    }
+
+    /** Only a replica that has the data, and that the sentinel knows of, can take over. */
+    private void awaitReplica(long held) {
+        await().atMost(Duration.ofSeconds(60)).until(() -> heldAt(replica) == held);
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> !sentinel.say("SENTINEL replicas main").equals("*0"));
+    }
+
+    @Test
+    void afterAFailOverHoldersHoldAndEpochsRise() {
+        Hold hold = takeOne(session);
+        Hold released = takeOne(session);
+        giveBack(session, released);
+        awaitReplica(1);
+        master.kill();
+        await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(this::isOver);
+
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        Hold next = takeHolds(session, 1).get(0);
+        assertThat(next.slot()).isEqualTo(released.slot());
+        assertThat(next.epoch()).isGreaterThan(released.lastEpoch());
+        assertThat(backend.admin().describe("jobs").orElseThrow().free()).isZero();
+        assertThat(giveBack(session, hold, next).lost()).isEmpty();
+    }
+
+    @Test
+    void aMasterThatWasTurnedIntoAReplicaIsLeft() {
+        Hold hold = takeOne(session);
+        awaitReplica(1);
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> sentinel.say("SENTINEL failover main").equals("+OK"));
+        awaitRole(replica, "master");
+        awaitRole(master, "slave");
+        await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> session.check(hold) == HoldState.HELD);
+        await().atMost(Duration.ofSeconds(60))
+                .ignoreExceptions()
+                .until(() -> take(session, 1) instanceof Answer.Granted);
+        assertThat(heldAt(replica)).isEqualTo(2);
+    }
+}
