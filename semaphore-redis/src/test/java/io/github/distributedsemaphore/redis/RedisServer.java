@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * A server for tests: {@code redis-server} from the PATH, on a free port of the loopback address, with a folder of its own.
  * All tests of a run share one, which ends with the JVM; a test that stops or fills its server starts one for itself.
  */
-final class RedisServer implements AutoCloseable {
+public final class RedisServer implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(20);
     private static final String SENTINEL = "--sentinel";
 
@@ -48,12 +48,12 @@ final class RedisServer implements AutoCloseable {
     }
 
     /** The address of the server that all tests share: the one given by property or environment, or one of our own. */
-    static String address() {
+    public static String address() {
         String given = System.getProperty("semaphore.redis.uri", System.getenv("SEMAPHORE_REDIS_URI"));
         return given == null || given.isEmpty() ? Shared.SERVER.uri() : given;
     }
 
-    static RedisServer start(String... options) {
+    public static RedisServer start(String... options) {
         return startAt(freePort(), options);
     }
 
@@ -168,21 +168,21 @@ final class RedisServer implements AutoCloseable {
         }
     }
 
-    String uri() {
+    public String uri() {
         return "redis://127.0.0.1:" + port;
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 
     /** Ends it as a crash would. */
-    void kill() {
+    public void kill() {
         process.destroyForcibly();
         await();
     }
 
-    void restart(String... more) {
+    public void restart(String... more) {
         process = launch(more);
     }
 
