@@ -8,6 +8,7 @@ module io.github.distributedsemaphore.redis {
     requires org.slf4j;
 
     exports io.github.distributedsemaphore.redis;
+    exports io.github.distributedsemaphore.redis.worklock;
 
     provides io.github.distributedsemaphore.spi.BackendProvider with
             io.github.distributedsemaphore.redis.RedisBackendProvider;

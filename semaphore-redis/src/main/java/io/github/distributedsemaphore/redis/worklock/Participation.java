@@ -1,0 +1,147 @@
+package io.github.distributedsemaphore.redis.worklock;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
+import io.github.distributedsemaphore.spi.Durations;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One worker at one job: the first SETNX, then one look after another. Time is measured on this worker's own clock, from
+ * when it first saw a value to when it sees the same value again; no two clocks are compared.
+ */
+final class Participation<E extends Exception> {
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+    private final LockConnections connections;
+    private final WorkLockSettings settings;
+    private final Pacing pacing;
+    private final String key;
+    private final WorkLockListener<E> listener;
+
+    Participation(
+            LockConnections connections,
+            WorkLockSettings settings,
+            Pacing pacing,
+            String key,
+            WorkLockListener<E> listener) {
+        this.connections = connections;
+        this.settings = settings;
+        this.pacing = pacing;
+        this.key = key;
+        this.listener = listener;
+    }
+
+    WorkLockSettings settings() {
+        return settings;
+    }
+
+    Pacing pacing() {
+        return pacing;
+    }
+
+    WorkOutcome run() throws E, InterruptedException {
+        long asked = pacing.nanoTime();
+        if (begin()) {
+            return work(1, asked);
+        }
+        listener.locked();
+        return backUp();
+    }
+
+    private boolean begin() {
+        try (LockConnection connection = connections.open(key)) {
+            return connection.begin();
+        } catch (OutcomeUnknownException e) {
+            // Whether the first attempt is ours and lost, or somebody else's: both look the same from now on.
+            refuseIfClosed();
+            listener.error(e);
+            return false;
+        }
+    }
+
+    private WorkOutcome backUp() throws E, InterruptedException {
+        Sighting seen = null;
+        while (true) {
+            Step step = lookOrPause(seen);
+            if (step instanceof Step.Won won) {
+                return work(won.attempt(), won.begun());
+            } else if (step instanceof Step.Over over) {
+                return end(over);
+            } else if (step instanceof Step.Held held) {
+                seen = held.seen();
+                await(seen);
+            } else if (step instanceof Step.Overtaken overtaken) {
+                seen = null;
+                overtaken(overtaken);
+            }
+        }
+    }
+
+    /** Returns null if the server could not be asked, after a pause. */
+    private @Nullable Step lookOrPause(@Nullable Sighting seen) throws InterruptedException {
+        try (LockConnection connection = connections.open(key)) {
+            return new Look(connection, settings, pacing, key).after(seen);
+        } catch (BackendUnavailableException | OutcomeUnknownException e) {
+            refuseIfClosed();
+            listener.error(e);
+        }
+        pause(Math.min(settings.lockTimeout().toNanos(), LONGEST_PAUSE.toNanos()));
+        return null;
+    }
+
+    private WorkOutcome end(Step.Over over) {
+        tell(StatusLevel.NORMAL, over.why());
+        if (over.outcome() == WorkOutcome.EXHAUSTED) {
+            listener.maxAttempts();
+        }
+        return over.outcome();
+    }
+
+    private void overtaken(Step.Overtaken overtaken) {
+        tell(StatusLevel.VERBOSE, "the key was changed meanwhile");
+        if (overtaken.takingOver()) {
+            listener.locked();
+        }
+    }
+
+    private void await(Sighting seen) throws InterruptedException {
+        long left = settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+        tell(
+                StatusLevel.VERBOSE,
+                "attempt " + seen.attempt() + " is under way, looking again in "
+                        + Durations.format(Duration.ofMillis(Math.max(0, left) / 1_000_000)));
+        pause(left);
+    }
+
+    private void pause(long nanos) throws InterruptedException {
+        if (pacing.pause(connections.end(), nanos)) {
+            refuseIfClosed();
+        }
+    }
+
+    private void refuseIfClosed() {
+        if (connections.isClosed()) {
+            throw LockConnections.closed(key);
+        }
+    }
+
+    private WorkOutcome work(long number, long begun) throws E {
+        WorkAttempt attempt = new WorkAttempt(new Finishing(connections, settings, pacing, key, this), number, begun);
+        tell(StatusLevel.NORMAL, "has attempt " + number + " of " + settings.maxAttempts());
+        listener.acquired(attempt);
+        return attempt.isDone() ? WorkOutcome.DONE : WorkOutcome.NOT_DONE;
+    }
+
+    void error(SemaphoreException failure) {
+        listener.error(failure);
+    }
+
+    void tell(StatusLevel level, String what) {
+        if (level.compareTo(settings.statusLevel()) >= 0) {
+            listener.status("key '" + key + "': " + what);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+package io.github.distributedsemaphore.redis.worklock;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.lettuce.core.RedisURI;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A work lock: of all workers that hear of a job, on any number of hosts, one does it. If it dies, or does not finish within
+ * the lock timeout, one of the others begins the next attempt, up to a maximum; and once a worker has recorded the end, none
+ * begins again.
+ *
+ * <pre>{@code
+ * try (RedisWorkLock lock = RedisWorkLock.builder("redis://localhost")
+ *         .lockTimeout(Duration.ofSeconds(5))
+ *         .maxAttempts(5)
+ *         .build()) {
+ *     WorkOutcome outcome = lock.run("send-mail-42", attempt -> {
+ *         sendMail();
+ *         attempt.done();
+ *     });
+ * }
+ * }</pre>
+ *
+ * <p>A job is known by its key, so each job needs a key of its own. All workers of a job need the same lock timeout and
+ * maximum. It is <em>not</em> mutual exclusion: nothing is renewed, so work that takes longer than the lock timeout can be
+ * begun by a second worker, and it is done at least once, not exactly once, if a worker dies between the work and its
+ * record. For mutual exclusion with a fence use {@link io.github.distributedsemaphore.DistributedSemaphore} with a limit of 1.
+ *
+ * <p>The protocol is that of "Redis Global Locks Redux" (code.flickr.net, 2012), as the Node package {@code redis-locking-worker}
+ * has it: the same key and values, so that workers in Node and in Java can share a job. {@code docs/backends/redis-work-lock.md}
+ * has it in full, with what is done differently here.
+ *
+ * <p>Thread-safe; one for each server and its settings, for any number of jobs at a time. It has no threads but those of the
+ * Redis client, and no connection but during a call to the server.
+ */
+public final class RedisWorkLock implements AutoCloseable {
+    private final LockConnections connections;
+    private final WorkLockSettings settings;
+    private final Pacing pacing;
+
+    RedisWorkLock(LockConnections connections, WorkLockSettings settings, Pacing pacing) {
+        this.connections = connections;
+        this.settings = settings;
+        this.pacing = pacing;
+    }
+
+    /**
+     * Begins to build a work lock.
+     *
+     * @param uri where the server is: {@code redis://[user:password@]host[:port][/database]}; {@code rediss} for TLS with
+     *     the trust store of the JVM
+     * @return a builder
+     * @throws IllegalArgumentException if it is not such a URI
+     */
+    public static Builder builder(String uri) {
+        return new Builder(uri);
+    }
+
+    /**
+     * Takes part in a job, and returns when this worker's part is over. If no other worker has begun, this one does the job
+     * at once, in the calling thread. Else it waits behind the others, for at most {@code maxAttempts} lock timeouts after
+     * the last sign of life of any of them, and takes over if one of them fails. An interrupt ends the wait and leaves
+     * nothing behind; other calls in the same JVM, for the same job or others, are other workers.
+     *
+     * <p>While it waits, a server that cannot be reached is told of by {@link WorkLockListener#error} and asked again,
+     * without an end. A worker that lost the answer to a request that would have given it the lock counts as one that died.
+     *
+     * @param key what the job is known by, the key in Redis, as it stands
+     * @param listener the work, and what the worker is told
+     * @param <E> the checked exception that the work may throw
+     * @return how this worker's part ended
+     * @throws E what the listener threw; if that was the work, the others take over after the lock timeout
+     * @throws InterruptedException if the thread is interrupted while it waits
+     * @throws BackendUnavailableException if the server cannot be reached at the beginning; nothing was changed
+     * @throws BackendAccessException if the server refuses the credentials or a command
+     * @throws IncompatibleStateException if the key holds something else; nothing was changed
+     * @throws SemaphoreClosedException if this lock is closed before or while it waits
+     * @throws IllegalArgumentException if the key is empty
+     */
+    public <E extends Exception> WorkOutcome run(String key, WorkLockListener<E> listener)
+            throws E, InterruptedException {
+        if (key.isEmpty()) {
+            throw new IllegalArgumentException("The key is empty; name the job");
+        }
+        return new Participation<>(connections, settings, pacing, key, Objects.requireNonNull(listener, "listener"))
+                .run();
+    }
+
+    /** Ends all waits, and the connections. What is under way goes on, but its end cannot be recorded any more. */
+    @Override
+    public void close() {
+        connections.close();
+    }
+
+    @Override
+    public String toString() {
+        return "work lock at " + connections.endpoint() + ", " + settings;
+    }
+
+    /** Builds a work lock. Not thread-safe. */
+    public static final class Builder {
+        private final RedisURI address;
+        private Duration lockTimeout = WorkLockSettings.DEFAULT_LOCK_TIMEOUT;
+        private int maxAttempts = WorkLockSettings.DEFAULT_MAX_ATTEMPTS;
+        private @Nullable Duration doneRetention;
+        private StatusLevel statusLevel = StatusLevel.NORMAL;
+
+        Builder(String uri) {
+            this.address = WorkLockUri.parse(uri);
+        }
+
+        /**
+         * Sets for how long an attempt is left alone. Choose more than the work ever takes; a job whose worker died
+         * is begun anew after at most that time.
+         *
+         * @param timeout from 100 ms to 30 days; 5 s by default
+         * @return this
+         */
+        public Builder lockTimeout(Duration timeout) {
+            this.lockTimeout = Objects.requireNonNull(timeout, "timeout");
+            return this;
+        }
+
+        /**
+         * Sets how many attempts a job has, the first one included.
+         *
+         * @param attempts at least 1; 5 by default
+         * @return this
+         */
+        public Builder maxAttempts(int attempts) {
+            this.maxAttempts = attempts;
+            return this;
+        }
+
+        /**
+         * Sets how long it is remembered that a job is finished: a worker that hears of the job later than that does it
+         * again. Workers in Node delete the marker earlier.
+         *
+         * @param retention from twice the lock timeout to 3650 days; by default an hour, or twice the lock timeout if
+         *     that is longer
+         * @return this
+         */
+        public Builder doneRetention(Duration retention) {
+            this.doneRetention = Objects.requireNonNull(retention, "retention");
+            return this;
+        }
+
+        /**
+         * Sets what {@link WorkLockListener#status} is told.
+         *
+         * @param level by default {@link StatusLevel#NORMAL}
+         * @return this
+         */
+        public Builder statusLevel(StatusLevel level) {
+            this.statusLevel = Objects.requireNonNull(level, "level");
+            return this;
+        }
+
+        /**
+         * Builds it. Does not connect.
+         *
+         * @return the lock, to be closed by the caller
+         * @throws IllegalArgumentException if a setting is out of its bounds, naming it
+         */
+        public RedisWorkLock build() {
+            return build(Pacing.SYSTEM);
+        }
+
+        RedisWorkLock build(Pacing pacing) {
+            Duration retention = doneRetention == null ? WorkLockSettings.defaultRetention(lockTimeout) : doneRetention;
+            WorkLockSettings settings = new WorkLockSettings(lockTimeout, maxAttempts, retention, statusLevel);
+            return new RedisWorkLock(new LockConnections(address), settings, pacing);
+        }
+    }
+}
