@@ -5,6 +5,7 @@ import com.ecwid.consul.UrlParameters;
 import com.ecwid.consul.transport.HttpResponse;
 import com.ecwid.consul.v1.ConsulRawClient;
 import com.ecwid.consul.v1.Request;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
@@ -139,8 +140,7 @@ final class ConsulHttp implements AutoCloseable {
                         true,
                         new IllegalStateException("no connection"));
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                shield.absorb();
+                shield.absorb(e);
             }
         }
     }

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;

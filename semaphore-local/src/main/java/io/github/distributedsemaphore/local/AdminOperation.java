@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;

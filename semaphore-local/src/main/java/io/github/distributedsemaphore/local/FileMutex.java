@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.ClosedChannelException;
@@ -76,8 +77,7 @@ final class FileMutex {
                 }
                 throw new MutexBusyException(file, "another thread of this process");
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                shield.absorb();
+                shield.absorb(e);
             }
         }
     }

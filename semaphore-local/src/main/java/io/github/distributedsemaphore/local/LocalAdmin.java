@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.local;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
 import java.util.Set;

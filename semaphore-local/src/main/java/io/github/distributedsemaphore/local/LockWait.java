@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
@@ -46,8 +47,7 @@ final class LockWait {
             try {
                 return result.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                shield.absorb();
+                shield.absorb(e);
             } catch (TimeoutException e) {
                 return null;
             } catch (ExecutionException e) {

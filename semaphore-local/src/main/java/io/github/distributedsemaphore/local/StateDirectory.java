@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
