@@ -10,9 +10,12 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A link between client and server that can lose replies, or keep requests back and bring them late. Connections that are
@@ -28,6 +31,7 @@ final class Relay implements AutoCloseable {
     private final ServerSocket listening;
     private volatile InetSocketAddress server;
     private final List<Line> lines = new CopyOnWriteArrayList<>();
+    private volatile @Nullable Hold hold;
     private final AtomicInteger lostBytes = new AtomicInteger();
 
     Relay(String address) {
@@ -95,6 +99,19 @@ final class Relay implements AutoCloseable {
         lines.forEach(Line::deliver);
     }
 
+    /** Keeps the first request from now on in which the text occurs, and what follows it; the latch says when it is there. */
+    CountDownLatch holdAt(String text) {
+        CountDownLatch reached = new CountDownLatch(1);
+        hold = new Hold(text, reached);
+        return reached;
+    }
+
+    /** Brings what was kept, and keeps nothing any more. */
+    void goOn() {
+        hold = null;
+        lines.forEach(Line::goOn);
+    }
+
     int lostBytes() {
         return lostBytes.get();
     }
@@ -107,6 +124,12 @@ final class Relay implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         lines.forEach(Line::end);
+    }
+
+    private record Hold(String text, CountDownLatch reached) {
+        boolean isIn(byte[] buffer, int count) {
+            return new String(buffer, 0, count, StandardCharsets.UTF_8).contains(text);
+        }
     }
 
     /** One connection. */
@@ -131,6 +154,11 @@ final class Relay implements AutoCloseable {
                 OutputStream out = upstream.getOutputStream();
                 for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
                     synchronized (kept) {
+                        Hold wanted = hold;
+                        if (wanted != null && wanted.isIn(buffer, count)) {
+                            requests = Mode.KEEP;
+                            wanted.reached().countDown();
+                        }
                         (requests == Mode.KEEP ? kept : out).write(buffer, 0, count);
                     }
                 }
@@ -139,6 +167,16 @@ final class Relay implements AutoCloseable {
             }
             if (requests == Mode.PASS) {
                 end();
+            }
+        }
+
+        void goOn() {
+            synchronized (kept) {
+                if (kept.size() > 0) {
+                    // First, or the answers would be lost.
+                    requests = Mode.PASS;
+                    deliver();
+                }
             }
         }
 

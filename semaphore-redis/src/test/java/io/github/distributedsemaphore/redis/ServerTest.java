@@ -150,6 +150,38 @@ class ServerTest {
     }
 
     @Test
+    void aServerThatWantsReplicasAndHasNoneIsUnavailable() {
+        BackendSession session = session();
+        Hold hold = takeOne(session);
+        redis.commands().configSet("min-replicas-to-write", "1");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("NOREPLICAS");
+        assertThatThrownBy(() -> giveBack(session, hold)).isInstanceOf(BackendUnavailableException.class);
+        redis.commands().configSet("min-replicas-to-write", "0");
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
+    @Test
+    void aUserThatIsRemovedMeanwhileIsRefusedAndComesBackWithItsRights() {
+        session();
+        allow("brief", "~*", "&*", RIGHTS);
+        SemaphoreBackend backend = as("brief:pw");
+        BackendSession brief = redis.session(backend, "jobs", new Redis.Ear());
+        Hold hold = takeOne(brief);
+        redis.commands().aclDeluser("brief");
+        // The server cuts its connections, and then says why.
+        await().untilAsserted(
+                        () -> assertThatThrownBy(() -> brief.check(hold)).isInstanceOf(BackendAccessException.class));
+        assertThatThrownBy(() -> take(brief, 1)).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> backend.admin().describe("jobs")).isInstanceOf(BackendAccessException.class);
+        allow("brief", "~*", "&*", RIGHTS);
+        assertThat(brief.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(giveBack(brief, hold).lost()).isEmpty();
+    }
+
+    @Test
     void aServerThatMayDropKeysIsRefused() {
         redis.commands().configSet("maxmemory-policy", "allkeys-lru");
         assertThatThrownBy(() -> redis.backend())

@@ -104,6 +104,28 @@ class StateTest {
         assertThat(takeHolds(redis.session("jobs"), 3)).hasSize(3);
     }
 
+    @Test
+    void aFieldThatIsNoSlotIsRefused() {
+        commands.hset(layout.holds(), "first", "mine");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("'first'")
+                .hasMessageContaining(layout.holds());
+        commands.hdel(layout.holds(), "first");
+        assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
+    @Test
+    void aCountThatIsNoNumberIsRefusedAndNothingStaysTaken() {
+        for (String slot : List.of("1", "2", "3")) {
+            commands.hset(layout.epochs(), slot, "many");
+        }
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.hlen(layout.holds())).isZero();
+        commands.del(layout.epochs());
+        assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"l", "w"})
     void whatCannotBeTakenBackNowGoesBackAfterTheRepair(String kind) {

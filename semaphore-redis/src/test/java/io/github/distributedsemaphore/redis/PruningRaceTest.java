@@ -1,0 +1,83 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Somebody was seen to be dead, and what happens before the transaction that takes it out is done. */
+class PruningRaceTest {
+    /** The transaction that takes the dead out marks that their slots are still to be freed: ZADD l 0 -. */
+    private static final String BURIAL = "\r\n$1\r\n0\r\n$1\r\n-\r\n";
+
+    private final ExecutorService threads = Executors.newSingleThreadExecutor();
+    private Redis redis;
+    private Relay relay;
+    private SemaphoreBackend remote;
+    private BackendSession holder;
+    private BackendSession heir;
+    private List<Hold> holds;
+    private Future<Answer> taking;
+
+    @BeforeEach
+    void open() throws Exception {
+        redis = new Redis();
+        redis.backend().admin().create("jobs", 2);
+        holder = redis.session("jobs");
+        holds = takeHolds(holder, 2);
+        relay = new Relay(RedisServer.address());
+        String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+        remote = new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("heir"));
+        heir = remote.open("jobs", new Redis.Ear());
+        assertThat(take(heir, 1)).isEqualTo(Answer.FULL);
+
+        String lives = redis.layout("jobs").lives();
+        redis.commands().zadd(lives, 1, redis.commands().zrange(lives, 0, 0).get(0));
+        CountDownLatch reached = relay.holdAt(BURIAL);
+        taking = threads.submit(() -> take(heir, 1));
+        assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @AfterEach
+    void close() {
+        threads.shutdownNow();
+        heir.close();
+        remote.close();
+        relay.close();
+        redis.close();
+    }
+
+    @Test
+    void aRenewalInBetweenSavesTheHolder() throws Exception {
+        assertThat(holder.renew(holds).lost()).isEmpty();
+        relay.goOn();
+
+        assertThat(taking.get(60, TimeUnit.SECONDS)).isEqualTo(Answer.FULL);
+        assertThat(holder.check(holds.get(0))).isEqualTo(HoldState.HELD);
+        assertThat(holder.renew(holds).lost()).isEmpty();
+    }
+
+    @Test
+    void withoutARenewalTheSlotsAreFreed() throws Exception {
+        relay.goOn();
+
+        assertThat(taking.get(60, TimeUnit.SECONDS)).isInstanceOf(Answer.Granted.class);
+        assertThat(holder.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+    }
+}
