@@ -41,7 +41,7 @@ final class Acquisition {
 
     private Waiter submit(int permits, Deadline deadline, boolean once) {
         Thread caller = Thread.currentThread();
-        Waiter waiter = new Waiter(permits, deadline, once, () -> environment.unpark(caller));
+        Waiter waiter = new Waiter(permits, deadline, once, coordinator.afterwards(() -> environment.unpark(caller)));
         coordinator.submit(waiter);
         return waiter;
     }

@@ -44,7 +44,8 @@ final class AsyncAcquisition<T> {
         boolean once = deadline.isPast(environment.nanoTime());
         // The waiter is made before it can be known to the wake-up that reads its outcome: hence the holder.
         Waiter[] waiter = new Waiter[1];
-        waiter[0] = new Waiter(permits, deadline, once, () -> environment.execute(() -> complete(waiter[0])));
+        waiter[0] = new Waiter(
+                permits, deadline, once, coordinator.afterwards(() -> environment.execute(() -> complete(waiter[0]))));
         Waiter submitted = waiter[0];
         coordinator.submit(submitted);
         whenOver(() -> coordinator.withdraw(submitted));

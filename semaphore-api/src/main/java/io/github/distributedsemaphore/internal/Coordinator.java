@@ -6,7 +6,6 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +18,7 @@ final class Coordinator {
     private final String name;
     private final SemaphoreBackend backend;
     private final Environment environment;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final CoordinatorLock lock = new CoordinatorLock();
     private final Agenda agenda;
     private final Exchanges exchanges;
     private final Losses losses;
@@ -74,6 +73,11 @@ final class Coordinator {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** A wake-up to be ordered under the lock, which happens when that is free. */
+    Runnable afterwards(Runnable wakeUp) {
+        return () -> lock.wakeAfterwards(wakeUp);
     }
 
     /** Puts down that a call wants permits. The caller drives next. */
@@ -156,7 +160,7 @@ final class Coordinator {
         lock.lock();
         try {
             for (HeldPermit permit : permits) {
-                Returning returning = new Returning(permit.hold(), () -> environment.unpark(caller));
+                Returning returning = new Returning(permit.hold(), afterwards(() -> environment.unpark(caller)));
                 returns.add(returning);
                 switch (permit.state()) {
                     case HELD -> exchanges.giveUp(permit, returning);
@@ -258,7 +262,7 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                Returning returning = new Returning(hold, () -> environment.unpark(caller));
+                Returning returning = new Returning(hold, afterwards(() -> environment.unpark(caller)));
                 HeldPermit permit = hold.permit();
                 if (permit != null) {
                     permit.markReleased();

@@ -88,7 +88,10 @@ final class RealEnvironment implements Environment {
 
     @Override
     public void unpark(Thread thread) {
-        LockSupport.unpark(thread);
+        // Nobody parks before looking once more: a thread that wakes itself would only wake up in vain later.
+        if (thread != Thread.currentThread()) {
+            LockSupport.unpark(thread);
+        }
     }
 
     @Override

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One call that wants permits. Changed only under its coordinator's lock; {@link #isDone} may be asked by any thread, and
- * the outcome read once it is done. The wake-up runs under that lock and only passes the word on.
+ * the outcome read once it is done. The wake-up runs under that lock and only orders what is to happen when it is free.
  */
 final class Waiter {
     private enum State {

@@ -1,0 +1,34 @@
+package io.github.distributedsemaphore.internal;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A lock under which wake-ups can be ordered that happen when it is free again. A thread that is woken under the lock runs
+ * straight into it, and the waker keeps all others out for as long as it takes to wake one.
+ */
+final class CoordinatorLock extends ReentrantLock {
+    private static final long serialVersionUID = 1L;
+
+    /** Guarded by this lock. */
+    private transient List<Runnable> wakeUps = new ArrayList<>();
+
+    /** Under the lock: runs it as soon as the lock is free, on this thread. */
+    void wakeAfterwards(Runnable wakeUp) {
+        assert isHeldByCurrentThread() : "a wake-up ordered without the lock could come late or never";
+        wakeUps.add(wakeUp);
+    }
+
+    @Override
+    public void unlock() {
+        if (getHoldCount() != 1 || wakeUps.isEmpty()) {
+            super.unlock();
+            return;
+        }
+        List<Runnable> due = wakeUps;
+        wakeUps = new ArrayList<>();
+        super.unlock();
+        due.forEach(Runnable::run);
+    }
+}
