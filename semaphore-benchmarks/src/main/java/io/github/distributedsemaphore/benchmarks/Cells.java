@@ -118,7 +118,7 @@ final class Cells {
     private static Cell idleClients() {
         Variant alone = Variant.of(SEMAPHORE, 1, 2).named("alone");
         Variant watched = alone.besides(0, 10_000).named("10000 idle clients");
-        Variant names = watched.overNames(1_000).named("1000 names, 10 idle clients each");
+        Variant names = alone.besides(0, 5_000).overNames(1_000).named("1000 names, 5 idle clients each");
         return new Cell(
                 "idle-clients",
                 "one JVM, one thread, 2 permits; connections of idle clients with armed watches, and many names in turn",

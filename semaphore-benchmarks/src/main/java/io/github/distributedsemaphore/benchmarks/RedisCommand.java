@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
         })
 final class RedisCommand implements Runnable {
     private static final int ROUNDS = 11;
-    private static final int WARM_UPS = 4;
+    private static final int WARM_UPS = 8;
     private static final int QUICK_ROUNDS = 3;
     private static final int QUICK_FACTOR = 3;
 

@@ -51,8 +51,6 @@ final class WorkerCommand implements Runnable {
         } catch (IOException e) {
             throw new BrokenRunException("A worker lost the runner", e);
         }
-        // Threads that are stuck do not keep the process.
-        Runtime.getRuntime().halt(0);
     }
 
     private Answer answer(Order order) {

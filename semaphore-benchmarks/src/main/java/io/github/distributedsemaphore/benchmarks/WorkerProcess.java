@@ -49,7 +49,10 @@ final class WorkerProcess implements AutoCloseable {
     private void read() {
         try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                answers.add(gson.fromJson(line, Answer.class));
+                // The JVM itself may have something to say, for one when it is profiled.
+                if (line.startsWith("{")) {
+                    answers.add(gson.fromJson(line, Answer.class));
+                }
             }
             answers.add(new Answer("it ended", null));
         } catch (IOException e) {
