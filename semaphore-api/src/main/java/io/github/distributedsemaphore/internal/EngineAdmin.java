@@ -3,10 +3,12 @@ package io.github.distributedsemaphore.internal;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** The administration: checks what it is given, and tells the client's own coordinators of what it changed. */
 final class EngineAdmin implements SemaphoreAdmin {
@@ -26,13 +28,13 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean create(String name, int limit) {
         check(name, limit);
-        return backend.admin().create(name, limit);
+        return asked(name, () -> backend.admin().create(name, limit));
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         check(name);
-        return backend.admin().describe(name);
+        return asked(name, () -> backend.admin().describe(name));
     }
 
     @Override
@@ -44,14 +46,17 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public void resize(String name, int limit) {
         check(name, limit);
-        backend.admin().resize(name, limit);
+        asked(name, () -> {
+            backend.admin().resize(name, limit);
+            return true;
+        });
         client.resized(name, limit);
     }
 
     @Override
     public boolean destroy(String name) {
         check(name);
-        boolean destroyed = backend.admin().destroy(name);
+        boolean destroyed = asked(name, () -> backend.admin().destroy(name));
         client.resized(name, 0);
         return destroyed;
     }
@@ -61,7 +66,7 @@ final class EngineAdmin implements SemaphoreAdmin {
         check(name);
         Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);
         long pause = FIRST_PAUSE_NANOS;
-        while (backend.admin().retiredHolders(name) > 0) {
+        while (asked(name, () -> backend.admin().retiredHolders(name)) > 0) {
             long left = deadline.nanosFrom(environment.nanoTime());
             if (left == 0) {
                 return false;
@@ -73,6 +78,14 @@ final class EngineAdmin implements SemaphoreAdmin {
             pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
         }
         return true;
+    }
+
+    private static <T> T asked(String name, Supplier<T> question) {
+        try {
+            return question.get();
+        } catch (SemaphoreException e) {
+            throw Failures.naming(name, e);
+        }
     }
 
     private void check(String name) {

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -137,10 +138,14 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     public int availablePermits() {
         coordinator.requireOpen();
-        return backend.admin()
-                .describe(name())
-                .map(SemaphoreDescription::free)
-                .orElseThrow(() -> Failures.missing(name()));
+        try {
+            return backend.admin()
+                    .describe(name())
+                    .map(SemaphoreDescription::free)
+                    .orElseThrow(() -> Failures.missing(name()));
+        } catch (SemaphoreException e) {
+            throw Failures.naming(name(), e);
+        }
     }
 
     @Override

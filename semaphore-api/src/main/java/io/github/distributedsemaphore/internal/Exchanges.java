@@ -129,7 +129,7 @@ final class Exchanges {
             }
             result = batch.checked(session.exchange(batch.request()));
         } catch (RuntimeException | Error e) {
-            failed(batch, Failures.ofBackend(e));
+            failed(batch, Failures.ofBackend(coordinator.name(), e));
             return;
         }
         settle(batch, result);
@@ -146,7 +146,7 @@ final class Exchanges {
             }
             result = batch.checked(session.resolve(batch.request()));
         } catch (RuntimeException | Error e) {
-            stillUnresolved(batch, Failures.ofBackend(e));
+            stillUnresolved(batch, Failures.ofBackend(coordinator.name(), e));
             return;
         }
         LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", coordinator.name());

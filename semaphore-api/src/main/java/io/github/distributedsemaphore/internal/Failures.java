@@ -24,6 +24,18 @@ final class Failures {
                     ? new IllegalArgumentException(message, failure)
                     : new OutcomeUnknownException(message, failure);
         }
+        return alike(failure, message);
+    }
+
+    /** Says which semaphore a call was about where the backend only says what happened to it. */
+    static RuntimeException naming(String name, RuntimeException failure) {
+        String message = String.valueOf(failure.getMessage());
+        return failure instanceof SemaphoreException && !message.contains(name)
+                ? alike(failure, "Semaphore '" + name + "': " + message)
+                : failure;
+    }
+
+    private static RuntimeException alike(RuntimeException failure, String message) {
         if (failure instanceof BackendUnavailableException) {
             return new BackendUnavailableException(message, failure);
         } else if (failure instanceof OutcomeUnknownException) {
@@ -50,15 +62,15 @@ final class Failures {
     }
 
     /** What a call to the backend threw: an Error of an adapter must not strand those whom the call was made for. */
-    static RuntimeException ofBackend(Throwable thrown) {
+    static RuntimeException ofBackend(String name, Throwable thrown) {
         return thrown instanceof RuntimeException failure
-                ? failure
+                ? naming(name, failure)
                 : new OutcomeUnknownException("The backend failed: " + thrown, thrown);
     }
 
     /** A session could not be opened, so certainly nothing was asked in it. */
     static RuntimeException notOpened(String name, Throwable thrown) {
-        RuntimeException failure = ofBackend(thrown);
+        RuntimeException failure = ofBackend(name, thrown);
         return isCertain(failure)
                 ? failure
                 : new BackendUnavailableException(

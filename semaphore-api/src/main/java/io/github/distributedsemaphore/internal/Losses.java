@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -44,7 +45,12 @@ final class Losses {
         } finally {
             lock.unlock();
         }
-        HoldState answer = session.check(permit.hold().hold());
+        HoldState answer;
+        try {
+            answer = session.check(permit.hold().hold());
+        } catch (SemaphoreException e) {
+            throw Failures.naming(name, e);
+        }
         lock.lock();
         try {
             if (permit.state() != HeldPermit.State.HELD) {

@@ -181,6 +181,24 @@ class OutageTest {
     }
 
     @Test
+    void everyFailureNamesTheSemaphore() {
+        for (String call : List.of("open", "exchange")) {
+            Stage stage = new Stage(1);
+            stage.outage(call, down);
+            assertThatThrownBy(stage.semaphore::tryAcquire)
+                    .isInstanceOf(BackendUnavailableException.class)
+                    .hasMessage("Semaphore '" + Stage.NAME + "': the link is cut");
+        }
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.outage("check", down);
+        assertThatThrownBy(permit::verify).hasMessage("Semaphore '" + Stage.NAME + "': the link is cut");
+        stage.outage("describe", down);
+        assertThatThrownBy(stage.semaphore::availablePermits)
+                .hasMessage("Semaphore '" + Stage.NAME + "': the link is cut");
+    }
+
+    @Test
     void anErrorOfTheAdapterIsAnUnknownOutcomeForAllItWasDoneFor() {
         Stage stage = new Stage(2);
         stage.after("exchange", () -> {
