@@ -35,6 +35,15 @@ public abstract class SemaphoreTck implements HarnessSource {
         public Liveness() {}
     }
 
+    /** See {@link ContentionRules}. */
+    @Nested
+    @DisplayName("2 Contention")
+    @Tag("contention")
+    public class Contention extends ContentionRules {
+        /** For JUnit. */
+        public Contention() {}
+    }
+
     /** See {@link TimeoutRules}. */
     @Nested
     @DisplayName("3 Timeout")

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +32,23 @@ final class Waiters {
         Permit permit = waiter.result();
         tck.measure(Bound.WAKE_UP, Math.max(0, waiter.endedAt() - since));
         return permit;
+    }
+
+    /** Returns the waiter that is served first; one must be within the declared wake-up time. */
+    static Task<Permit> first(TckFixture tck, long since, String otherwise, List<Task<Permit>> waiters) {
+        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        while (true) {
+            for (Task<Permit> waiter : waiters) {
+                if (waiter.isDone()) {
+                    tck.measure(Bound.WAKE_UP, Math.max(0, waiter.endedAt() - since));
+                    return waiter;
+                }
+            }
+            if (System.nanoTime() - since > bound.toNanos()) {
+                throw new AssertionError(otherwise + " (not served within " + bound + ")");
+            }
+            Pause.millis(1);
+        }
     }
 
     /** Returns the permit of a future that must be served within the declared wake-up time. */

@@ -20,13 +20,14 @@ import java.util.concurrent.TimeoutException;
  * What the port throws over there arrives as {@link AgentException}. Instants are on the scale of {@link System#nanoTime} of
  * this JVM: on Linux both read one clock, which is checked at the start. Thread-safe.
  */
-public final class Agent implements AutoCloseable {
+public final class Agent extends AgentControl {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration FOR_EVER = Duration.ofHours(1);
 
     private final AgentProcess process;
 
     Agent(AgentProcess process) {
+        super(process);
         this.process = process;
     }
 
@@ -45,15 +46,6 @@ public final class Agent implements AutoCloseable {
                         + " and " + after + " here: the instants of two processes cannot be compared on this system");
             }
         }
-    }
-
-    /**
-     * Returns the process id.
-     *
-     * @return the id
-     */
-    public long pid() {
-        return process.pid();
     }
 
     /**
@@ -240,46 +232,6 @@ public final class Agent implements AutoCloseable {
     public int forgetAndEnd(Duration patience) {
         process.tell("forget");
         return process.awaitEnd(patience);
-    }
-
-    /** Kills the process with SIGKILL and proves it by its exit status. */
-    public void kill9() {
-        process.kill9(PATIENCE);
-    }
-
-    /** Stops the process with SIGSTOP, and proves by the state of each thread that it stands still. */
-    public void stop() {
-        process.signal("STOP");
-        long start = System.nanoTime();
-        while (!process.allThreadsAre('T')) {
-            if (System.nanoTime() - start > PATIENCE.toNanos()) {
-                throw new AssertionError("agent " + pid() + " does not stop, its state is " + process.state());
-            }
-            Thread.onSpinWait();
-        }
-    }
-
-    /** Has the process go on. */
-    public void resume() {
-        process.signal("CONT");
-        if (process.state() == 'T') {
-            throw new AssertionError("agent " + pid() + " does not go on");
-        }
-    }
-
-    /**
-     * Tells whether the process lives.
-     *
-     * @return true if so
-     */
-    public boolean isAlive() {
-        return process.isAlive();
-    }
-
-    /** Ends the process, whatever it does. */
-    @Override
-    public void close() {
-        process.end(PATIENCE);
     }
 
     private JsonObject call(String command, JsonObject request) {

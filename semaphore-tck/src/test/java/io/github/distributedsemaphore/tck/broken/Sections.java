@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.AsyncRules;
+import io.github.distributedsemaphore.tck.ContentionRules;
 import io.github.distributedsemaphore.tck.FairnessRules;
 import io.github.distributedsemaphore.tck.FencingRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
@@ -66,6 +67,8 @@ final class Sections {
     static class Resize extends ResizeRules implements Source {}
 
     static class Safety extends SafetyRules implements Source {}
+
+    static class Contention extends ContentionRules implements Source {}
 
     static class Timeout extends TimeoutRules implements Source {}
 

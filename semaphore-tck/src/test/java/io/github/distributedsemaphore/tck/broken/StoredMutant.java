@@ -9,7 +9,7 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.FencingRules;
 import io.github.distributedsemaphore.tck.InspectionRules;
-import io.github.distributedsemaphore.tck.LivenessRules;
+import io.github.distributedsemaphore.tck.ContentionRules;
 import io.github.distributedsemaphore.tck.LossRules;
 import io.github.distributedsemaphore.tck.ReleaseRules;
 import io.github.distributedsemaphore.tck.SafetyRules;
@@ -32,7 +32,7 @@ enum StoredMutant implements Mutant {
 
     /** A slot is never given out: otovo/redis-rate-limiters PR #7, where capacity erodes. */
     ONE_BELOW_THE_LIMIT(
-            LivenessRules.class, "2.8", "fewer are let in than allowed", Variants.stored(() -> new MemorySemaphore() {
+            ContentionRules.class, "2.8", "fewer are let in than allowed", Variants.stored(() -> new MemorySemaphore() {
                 @Override
                 protected List<Integer> freeSlots(int atMost) {
                     List<Integer> free = super.freeSlots(limit);
@@ -43,7 +43,7 @@ enum StoredMutant implements Mutant {
 
     /** Now and then a release frees nothing: redisson #2045. */
     A_RELEASE_IS_FORGOTTEN(
-            LivenessRules.class, "2.9", "lost permits: only 2 of 3", Variants.stored(Variants.LONG, () -> {
+            ContentionRules.class, "2.9", "lost permits: only 2 of 3", Variants.stored(Variants.LONG, () -> {
                 return new MemorySemaphore() {
                     private int releases;
 

@@ -1,0 +1,63 @@
+package io.github.distributedsemaphore.tck.agent;
+
+import java.time.Duration;
+
+/** What can be done to the process of an {@link Agent}. Each of these faults proves that it happened. Thread-safe. */
+abstract class AgentControl implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final AgentProcess process;
+
+    AgentControl(AgentProcess process) {
+        this.process = process;
+    }
+
+    /**
+     * Returns the process id.
+     *
+     * @return the id
+     */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Kills the process with SIGKILL and proves it by its exit status. */
+    public void kill9() {
+        process.kill9(PATIENCE);
+    }
+
+    /** Stops the process with SIGSTOP, and proves by the state of each thread that it stands still. */
+    public void stop() {
+        process.signal("STOP");
+        long start = System.nanoTime();
+        while (!process.allThreadsAre('T')) {
+            if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                throw new AssertionError("agent " + pid() + " does not stop, its state is " + process.state());
+            }
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Has the process go on. */
+    public void resume() {
+        process.signal("CONT");
+        if (process.state() == 'T') {
+            throw new AssertionError("agent " + pid() + " does not go on");
+        }
+    }
+
+    /**
+     * Tells whether the process lives.
+     *
+     * @return true if so
+     */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Ends the process, whatever it does. */
+    @Override
+    public void close() {
+        process.end(PATIENCE);
+    }
+}
