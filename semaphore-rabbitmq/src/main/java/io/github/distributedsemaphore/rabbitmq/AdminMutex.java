@@ -64,6 +64,20 @@ final class AdminMutex implements AutoCloseable {
         require(connection.delete(names.slot(slot)), slot);
     }
 
+    void declareFences() throws LinkLostException {
+        verify();
+        if (connection.declareStream(names.fences()) != QueueAnswer.OK) {
+            throw brokenOff("the broker made no stream for fences", null);
+        }
+    }
+
+    void deleteFences() throws LinkLostException {
+        verify();
+        if (connection.delete(names.fences()) != QueueAnswer.OK) {
+            throw brokenOff("the broker did not delete the stream of fences", null);
+        }
+    }
+
     private void verify() throws LinkLostException {
         boolean mine = changes % VERIFY_EVERY != 0 || connection.look(names.mutex()) == QueueAnswer.OK;
         if (!mine || budget.isSpent()) {

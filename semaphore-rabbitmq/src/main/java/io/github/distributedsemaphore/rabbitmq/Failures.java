@@ -62,6 +62,14 @@ final class Failures {
                 null);
     }
 
+    static IncompatibleStateException withoutFences(String semaphore) {
+        return new IncompatibleStateException(
+                "Semaphore '" + semaphore
+                        + "' has no stream for fences: it was made with fencing=none, or somebody deleted"
+                        + " the stream. Call create with the same limit, which makes it; or use fencing=none",
+                null);
+    }
+
     /** Finds what closed a channel or a connection, where the client library may have wrapped it. */
     static @Nullable ShutdownSignalException signal(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

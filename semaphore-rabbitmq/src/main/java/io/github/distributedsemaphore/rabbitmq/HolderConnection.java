@@ -66,6 +66,11 @@ final class HolderConnection {
         return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, arguments));
     }
 
+    /** Makes a stream, or finds it as it should be. */
+    QueueAnswer declareStream(String queue) throws LinkLostException {
+        return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, FenceStream.arguments()));
+    }
+
     /** Tells whether a queue is there and not exclusive to another connection. */
     QueueAnswer look(String queue) throws LinkLostException {
         return ask(queue, channel -> channel.queueDeclarePassive(queue));

@@ -6,6 +6,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -27,6 +29,8 @@ final class QueueNames {
             255 - PREFIX.length() - ":a:".length() - Integer.toString(MAX_SLOTS).length();
 
     private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
+
+    private static final Pattern HOLD = Pattern.compile(PREFIX + "(.*):b:\\d+", Pattern.DOTALL);
 
     private final String semaphore;
     private final String encoded;
@@ -75,9 +79,25 @@ final class QueueNames {
         return PREFIX + encoded + ":b:" + slot;
     }
 
+    /** The semaphore, encoded, that a queue is a hold of; empty if it is none. */
+    static Optional<String> semaphoreOfHold(String queue) {
+        Matcher hold = HOLD.matcher(queue);
+        return hold.matches() ? Optional.of(hold.group(1)) : Optional.empty();
+    }
+
     /** The administration mutex, exclusive. */
     String mutex() {
         return PREFIX + encoded + ":m";
+    }
+
+    /** Whoever takes several slots at once has it while it does, exclusive. */
+    String collector() {
+        return PREFIX + encoded + ":c";
+    }
+
+    /** The stream whose offsets are the epochs. */
+    String fences() {
+        return PREFIX + encoded + ":f";
     }
 
     List<String> slots(int from, int to) {

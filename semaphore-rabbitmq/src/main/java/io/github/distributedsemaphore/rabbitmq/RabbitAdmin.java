@@ -100,14 +100,22 @@ final class RabbitAdmin implements BackendAdmin {
                 if (found != limit) {
                     throw new LimitConflictException(name, found, limit);
                 }
+                makeFences(mutex);
                 return false;
             }
             deleteAbove(limit, mutex, slots);
+            makeFences(mutex);
             for (int slot = limit; slot >= 1; slot--) {
                 mutex.declareSlot(slot);
             }
             return true;
         });
+    }
+
+    private void makeFences(AdminMutex mutex) throws LinkLostException {
+        if (connections.settings().fencing()) {
+            mutex.declareFences();
+        }
     }
 
     /** Deletes descending, also what is left of changes that were broken off: the specification's overshooting. */
@@ -139,6 +147,7 @@ final class RabbitAdmin implements BackendAdmin {
     public boolean destroy(String name) {
         boolean existed = change(name, (mutex, slots) -> {
             deleteAbove(0, mutex, slots);
+            mutex.deleteFences();
             return limit(slots) > 0;
         });
         tellWaiters(name);

@@ -45,6 +45,10 @@ final class RabbitBackend implements SemaphoreBackend {
         return mailbox;
     }
 
+    Epochs epochs(QueueNames names) {
+        return settings.fencing() ? new FenceStream(settings, probes, names) : Epochs.counted();
+    }
+
     Duration heartbeat() {
         return Duration.ofSeconds(settings.heartbeat());
     }
@@ -61,7 +65,11 @@ final class RabbitBackend implements SemaphoreBackend {
     @Override
     public Guarantees guarantees() {
         Duration lossNotice = renewEvery(heartbeat()).plus(settings.timeout());
-        return Guarantees.of("rabbitmq")
+        Guarantees.Builder guarantees = Guarantees.of("rabbitmq");
+        if (settings.fencing()) {
+            guarantees.capabilities(Capability.FENCING);
+        }
+        return guarantees
                 .capabilities(
                         Capability.CROSS_PROCESS, Capability.CRASH_RELEASE, Capability.LEASE, Capability.DURABLE_STATE)
                 .detection(Duration.ZERO, settings.detection())
@@ -81,7 +89,11 @@ final class RabbitBackend implements SemaphoreBackend {
                                 + " Khepri.",
                         "A link that stalls exposes nothing; but one that is reset towards the broker only frees the"
                                 + " slot at once, and the holder learns of it when its validity ends.",
-                        "Permits have no fence: the exclusive queue that is a hold carries no number.",
+                        settings.fencing()
+                                ? "Epochs start again when a semaphore is destroyed and made anew, or its stream is"
+                                        + " deleted; none are drawn, so no permit is granted, under a memory or disk"
+                                        + " alarm."
+                                : "Permits have no fence: the exclusive queue that is a hold carries no number.",
                         "A policy with 'expires' that matches ^sem: deletes slots and held holds: set none.",
                         "A release wakes waiters by a message; after a crash they find out by asking again, twice a"
                                 + " second.")

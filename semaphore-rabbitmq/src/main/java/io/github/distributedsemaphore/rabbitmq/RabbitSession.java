@@ -12,11 +12,8 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,16 +36,17 @@ final class RabbitSession implements BackendSession {
     private final SessionListener listener;
     private final HeldSlots held = new HeldSlots();
     private final SlotMemory memory = new SlotMemory();
+    private final Granting granting;
     private final AtomicBoolean over = new AtomicBoolean();
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable HolderConnection holder;
     private final Watch rollCall;
-    private long nextEpoch = 1;
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
         this.backend = backend;
         this.names = new QueueNames(name);
         this.listener = listener;
+        this.granting = new Granting(backend, names, held, memory);
         this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::since);
     }
 
@@ -119,49 +117,9 @@ final class RabbitSession implements BackendSession {
 
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, InterruptShield shield)
             throws LinkLostException {
-        HolderConnection used = holder();
-        CallBudget budget =
-                CallBudget.of(subject(), backend.connections().settings().timeout());
-        SlotSearch search = new SlotSearch(names, used, backend.sight(), memory, held.slots(), budget, shield);
-        int total = 0;
-        int least = QueueNames.MAX_SLOTS;
-        for (int want : request.wants()) {
-            total = (int) Math.min(QueueNames.MAX_SLOTS, (long) total + want);
-            least = Math.min(least, want);
-        }
-        Deque<Integer> pool = new ArrayDeque<>(search.take(total, least));
-        List<Answer> answers = new ArrayList<>();
-        for (int want : request.wants()) {
-            answers.add(answer(want, pool, request.epochs()));
-        }
-        if (!pool.isEmpty()) {
-            search.giveBack(List.copyOf(pool));
-            pool.forEach(memory::freed);
-            backend.mailbox().tellReleased(names.encoded());
-        }
-        boolean full = answers.contains(Answer.FULL);
-        return new ExchangeResult(
-                lost, answers, validFrom(search.confirmedFrom()), full ? recheck() : Deadline.NEVER, true);
-    }
-
-    private Answer answer(int want, Deque<Integer> pool, int epochs) {
-        if (memory.limit() == 0) {
-            return Answer.MISSING;
-        }
-        if (want > memory.limit()) {
-            return new Answer.ExceedsLimit(memory.limit());
-        }
-        if (want > pool.size()) {
-            return Answer.FULL;
-        }
-        List<Hold> granted = new ArrayList<>();
-        for (int i = 0; i < want; i++) {
-            Hold hold = new Hold(pool.remove(), nextEpoch, nextEpoch + epochs - 1);
-            nextEpoch += epochs;
-            held.add(hold);
-            granted.add(hold);
-        }
-        return new Answer.Granted(granted);
+        Granting.Granted granted = granting.take(request, holder(), shield);
+        Deadline again = granted.answers().contains(Answer.FULL) ? recheck() : Deadline.NEVER;
+        return new ExchangeResult(lost, granted.answers(), validFrom(granted.sent()), again, true);
     }
 
     /**
@@ -282,7 +240,7 @@ final class RabbitSession implements BackendSession {
     public HoldState check(Hold hold) {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            if (!lostOf(List.of(hold)).isEmpty()) {
+            if (over.get() || !lostOf(List.of(hold)).isEmpty()) {
                 return HoldState.LOST;
             }
             return retiredOf(List.of(hold)).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
@@ -305,6 +263,7 @@ final class RabbitSession implements BackendSession {
             shield.absorb();
             over.set(true);
             rollCall.close();
+            granting.close();
             HolderConnection present = present();
             if (present != null) {
                 present.close();

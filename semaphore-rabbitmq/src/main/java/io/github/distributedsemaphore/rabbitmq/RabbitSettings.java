@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param detection within which time the slot of a dead holder is free
  * @param timeout how long a request may stay without answer
  * @param slotQueueType the type of the queues that are slots
+ * @param fencing whether permits have fences
  * @param self who this client is
  */
 record RabbitSettings(
@@ -30,6 +31,7 @@ record RabbitSettings(
         Duration detection,
         Duration timeout,
         String slotQueueType,
+        boolean fencing,
         HolderInfo self) {
     /** A waiter may find a free slot so much later than the broker freed it. */
     static final Duration NOTICE = Duration.ofSeconds(1);
@@ -49,6 +51,10 @@ record RabbitSettings(
         if (!type.equals("classic") && !type.equals("quorum")) {
             throw new IllegalArgumentException("Setting 'slotQueues' is '" + type + "', it must be classic or quorum");
         }
+        String fencing = uri.text("fencing", "stream");
+        if (!fencing.equals("stream") && !fencing.equals("none")) {
+            throw new IllegalArgumentException("Setting 'fencing' is '" + fencing + "', it must be stream or none");
+        }
         String path = uri.path();
         return new RabbitSettings(
                 addresses(uri, encrypted),
@@ -59,6 +65,7 @@ record RabbitSettings(
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 type,
+                fencing.equals("stream"),
                 self);
     }
 

@@ -15,7 +15,9 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 final class SlotSearch {
     /** How often the search starts over because the limit changed under it, or others were faster. */
-    private static final int MOST_ROUNDS = 5;
+    private static final int MOST_ROUNDS = 12;
+
+    private static final int LOOKS_TO_BE_CERTAIN = 2;
 
     private static final int FIRST_BATCH = 16;
     private static final int GROWTH = 4;
@@ -28,11 +30,13 @@ final class SlotSearch {
     private final QueueSight sight;
     private final SlotMemory memory;
     private final Set<Integer> held;
+    private final Epochs epochs;
     private final CallBudget budget;
     private final InterruptShield shield;
     private final Set<Integer> taken = new TreeSet<>();
     private long confirmedFrom = System.nanoTime();
-    private boolean lostRace;
+    private long epoch;
+    private boolean disturbed;
 
     SlotSearch(
             QueueNames names,
@@ -40,6 +44,7 @@ final class SlotSearch {
             QueueSight sight,
             SlotMemory memory,
             Set<Integer> held,
+            Epochs epochs,
             CallBudget budget,
             InterruptShield shield) {
         this.names = names;
@@ -47,6 +52,7 @@ final class SlotSearch {
         this.sight = sight;
         this.memory = memory;
         this.held = held;
+        this.epochs = epochs;
         this.budget = budget;
         this.shield = shield;
     }
@@ -56,26 +62,21 @@ final class SlotSearch {
         return confirmedFrom;
     }
 
+    /** The epoch from which on a run of them belongs to each slot that was taken. */
+    long epoch() {
+        return epoch;
+    }
+
     /**
      * Takes slots.
      *
-     * @param wanted how many at most
-     * @param least fewer than that are of no use
+     * @param wants how many
      * @return the slots taken; fewer than wanted if no more are free; none if the limit, known from then on, is 0
      */
-    Set<Integer> take(int wanted, int least) throws LinkLostException {
+    Set<Integer> take(Wants wants) throws LinkLostException {
         boolean done = false;
         try {
-            for (int round = 0; round < MOST_ROUNDS; round++) {
-                if (memory.limit() == 0) {
-                    memory.learn(determineLimit());
-                }
-                boolean complete = memory.limit() == 0 || takeOnce(Math.min(wanted, memory.limit()), least);
-                if (complete) {
-                    break;
-                }
-                memory.learn(0);
-            }
+            searchUntilSure(wants);
             if (memory.limit() == 0) {
                 memory.learn(determineLimit());
             }
@@ -86,6 +87,42 @@ final class SlotSearch {
                 giveBack(List.copyOf(taken));
             }
         }
+    }
+
+    /** A look takes time, and a hold may move from a slot not yet seen to one already seen: once is not enough to be certain. */
+    private void searchUntilSure(Wants wants) throws LinkLostException {
+        int needed = wants.certain() ? LOOKS_TO_BE_CERTAIN : 1;
+        int inARow = 0;
+        for (int round = 0; round < MOST_ROUNDS && inARow < needed; round++) {
+            if (memory.limit() == 0) {
+                memory.learn(determineLimit());
+            }
+            Found found = memory.limit() == 0 ? Found.ENOUGH : takeOnce(wants, Math.min(wants.most(), memory.limit()));
+            switch (found) {
+                case ENOUGH -> inARow = needed;
+                case NO_MORE -> inARow++;
+                case UNCLEAR -> {
+                    inARow = 0;
+                    shield.pause(ThreadLocalRandom.current().nextLong(SKEW_NANOS << Math.min(round, 4)));
+                }
+                case OTHER_LIMIT -> {
+                    inARow = 0;
+                    memory.learn(0);
+                }
+            }
+        }
+    }
+
+    /** What a look at all slots showed. */
+    private enum Found {
+        /** As many as were wanted are taken. */
+        ENOUGH,
+        /** All others were held when they were looked at. */
+        NO_MORE,
+        /** Others were faster, or are just taking several slots, which they may give back. */
+        UNCLEAR,
+        /** The limit is not what it was taken for. */
+        OTHER_LIMIT
     }
 
     private int determineLimit() throws LinkLostException {
@@ -101,32 +138,33 @@ final class SlotSearch {
         return limit;
     }
 
-    /**
-     * One round.
-     *
-     * @return false if the limit is not what it was taken for; or if a race was lost and slots are missing: what was
-     *     held at different times does not show that all was held at one
-     */
-    private boolean takeOnce(int wanted, int least) throws LinkLostException {
+    private Found takeOnce(Wants wants, int wanted) throws LinkLostException {
         for (int slot : memory.takeFreed(wanted - taken.size())) {
             if (slot <= memory.limit() && isCandidate(slot)) {
                 declare(slot);
             }
         }
-        lostRace = false;
-        boolean current = taken.size() >= wanted || searchAll(wanted, least);
-        return confirm() && current && (!lostRace || taken.size() >= wanted);
+        disturbed = false;
+        Found found = taken.size() >= wanted ? Found.ENOUGH : searchAll(wants, wanted);
+        boolean confirmed = confirm();
+        if (!confirmed) {
+            return Found.OTHER_LIMIT;
+        }
+        if (taken.size() >= wanted) {
+            return Found.ENOUGH;
+        }
+        return found == Found.NO_MORE && disturbed ? Found.UNCLEAR : found;
     }
 
     private boolean isCandidate(int slot) {
         return !held.contains(slot) && !taken.contains(slot);
     }
 
-    private boolean searchAll(int wanted, int least) throws LinkLostException {
+    private Found searchAll(Wants wants, int wanted) throws LinkLostException {
         List<Integer> order = order();
         int limit = memory.limit();
         int from = 0;
-        int size = least > 1 ? order.size() : FIRST_BATCH;
+        int size = wants.least() > 1 ? order.size() : FIRST_BATCH;
         while (true) {
             int to = Math.min(order.size(), from + size);
             List<Integer> window = order.subList(from, to);
@@ -135,15 +173,18 @@ final class SlotSearch {
             if (last) {
                 queues.add(names.slot(limit));
                 queues.add(names.slot(Math.min(limit + 1, QueueNames.MAX_SLOTS)));
+                queues.add(names.collector());
             }
             budget.requireTime();
             List<Existence> found = sight.look(queues, () -> holder);
-            declareFree(window, found, wanted, least);
+            declareFree(window, found, wanted, wants.least());
             if (taken.size() >= wanted) {
-                return true;
+                return Found.ENOUGH;
             }
             if (last) {
-                return isLimit(limit, found.subList(window.size(), found.size()));
+                List<Existence> others = found.subList(window.size(), found.size());
+                disturbed |= others.get(2) == Existence.PRESENT && !wants.collecting();
+                return isLimit(limit, others) ? Found.NO_MORE : Found.OTHER_LIMIT;
             }
             from = to;
             size *= GROWTH;
@@ -183,7 +224,7 @@ final class SlotSearch {
         while (taken.size() < wanted && !free.isEmpty()) {
             budget.requireTime();
             // The lowest, as the specification has it; but others who saw the same went for the same.
-            declare(free.remove(lostRace ? ThreadLocalRandom.current().nextInt(free.size()) : 0));
+            declare(free.remove(disturbed ? ThreadLocalRandom.current().nextInt(free.size()) : 0));
         }
     }
 
@@ -191,7 +232,7 @@ final class SlotSearch {
         if (holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK) {
             taken.add(slot);
         } else {
-            lostRace = true;
+            disturbed = true;
             shield.pause(ThreadLocalRandom.current().nextLong(SKEW_NANOS));
         }
     }
@@ -219,6 +260,7 @@ final class SlotSearch {
             }
         }
         giveBack(removed);
+        drawEpoch();
         confirmedFrom = System.nanoTime();
         for (int slot : List.copyOf(taken)) {
             if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
@@ -226,6 +268,18 @@ final class SlotSearch {
             }
         }
         return removed.isEmpty();
+    }
+
+    /** After the declaration and before the last look at the hold, so that it was drawn while the slot was ours. */
+    private void drawEpoch() {
+        if (taken.isEmpty()) {
+            return;
+        }
+        try {
+            epoch = epochs.draw();
+        } catch (ProbeFailedException e) {
+            throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
+        }
     }
 
     /** Gives back what was taken in this search. */

@@ -66,7 +66,7 @@ class FailureTest {
     @Test
     void underAMemoryAlarmPermitsAreStillTakenVerifiedAndGivenBack() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
-        SemaphoreBackend backend = Rabbit.backend("");
+        SemaphoreBackend backend = Rabbit.backend("?fencing=none");
         BackendSession session = backend.open(name, new Rabbit.News());
         backend.admin().create(name, 2);
         Hold before = Rabbit.takeOne(session);

@@ -16,7 +16,9 @@ import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,6 +89,35 @@ class SessionTest {
         assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
         giveBack(otherSession, held);
         assertThat(granted(take(session, 3).answers().get(0))).hasSize(3);
+    }
+
+    @Test
+    void ofTwoWhoTakeAllSlotsAtTheSameTimeOneGetsThem() throws Exception {
+        backend.admin().create(name, 2);
+        CyclicBarrier start = new CyclicBarrier(2);
+        for (int round = 0; round < 40; round++) {
+            CompletableFuture<Answer> there = CompletableFuture.supplyAsync(() -> takeBoth(otherSession, start));
+            Answer here = takeBoth(session, start);
+            List<Answer> answers = List.of(here, there.get(60, TimeUnit.SECONDS));
+            assertThat(answers).as("round %d", round).hasAtLeastOneElementOfType(Answer.Granted.class);
+            giveBackAll(session, answers.get(0));
+            giveBackAll(otherSession, answers.get(1));
+        }
+    }
+
+    private static Answer takeBoth(BackendSession session, CyclicBarrier start) {
+        try {
+            start.await(60, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+        return take(session, 2).answers().get(0);
+    }
+
+    private static void giveBackAll(BackendSession session, Answer answer) {
+        if (answer instanceof Answer.Granted granted) {
+            giveBack(session, granted.holds().toArray(Hold[]::new));
+        }
     }
 
     @Test

@@ -1,0 +1,33 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+/** Where the epochs of holds come from. For one thread at a time. */
+interface Epochs extends AutoCloseable {
+    /** So many epochs, from the one drawn on, belong to whoever drew it. */
+    long RUN = 1_024;
+
+    /**
+     * Draws an epoch that is higher than all that were drawn before, by whomever.
+     *
+     * @throws ProbeFailedException if the broker did not answer in time
+     */
+    long draw() throws ProbeFailedException;
+
+    @Override
+    void close();
+
+    /** Epochs that only tell the holds of one session apart. */
+    static Epochs counted() {
+        return new Epochs() {
+            private long next;
+
+            @Override
+            public long draw() {
+                next += RUN;
+                return next;
+            }
+
+            @Override
+            public void close() {}
+        };
+    }
+}

@@ -1,0 +1,191 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.ShutdownSignalException;
+import java.io.IOException;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Epochs from a stream of the semaphore: whoever needs one publishes a message and reads which offset it got. Offsets rise
+ * with each message and are never given twice while the stream is there, also when the broker drops old messages. See the
+ * RabbitMQ documentation, "Streams".
+ *
+ * <p>An epoch is drawn while the hold is declared, and counts only if the hold is found to be still there afterwards: so
+ * whoever has the slot later has drawn later. Publishes, so it lives on the probe connection, and on channels of its own.
+ */
+final class FenceStream implements Epochs {
+    private static final int UNACKNOWLEDGED = 256;
+    private static final byte[] EMPTY = {};
+
+    private final RabbitSettings settings;
+    private final ProbeConnection probes;
+    private final QueueNames names;
+    private volatile @Nullable Tap tap;
+
+    FenceStream(RabbitSettings settings, ProbeConnection probes, QueueNames names) {
+        this.settings = settings;
+        this.probes = probes;
+        this.names = names;
+    }
+
+    /** Arguments of the stream: it keeps next to nothing, for only the offset of the last message matters. */
+    static Map<String, Object> arguments() {
+        return Map.of(
+                "x-queue-type", "stream", "x-max-length-bytes", 1_000_000, "x-stream-max-segment-size-bytes", 500_000);
+    }
+
+    @Override
+    public long draw() throws ProbeFailedException {
+        boolean done = false;
+        try {
+            Tap used = open();
+            long offset = used.draw(settings.timeout().toNanos() / 2);
+            done = true;
+            return Math.multiplyExact(offset, RUN);
+        } catch (IOException | ShutdownSignalException e) {
+            throw failure(e);
+        } finally {
+            if (!done) {
+                close();
+            }
+        }
+    }
+
+    private ProbeFailedException failure(Exception e) {
+        ShutdownSignalException signal = Failures.signal(e);
+        if (signal != null && signal.getReason() instanceof AMQP.Channel.Close close) {
+            if (close.getReplyCode() == AMQP.NOT_FOUND) {
+                throw Failures.withoutFences(names.semaphore());
+            }
+            if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
+                throw Failures.denied(settings, names.fences(), close.getReplyText(), e);
+            }
+        }
+        return new ProbeFailedException("no fence could be drawn: " + e, e);
+    }
+
+    private Tap open() throws IOException, ProbeFailedException {
+        ProbeConnection.Line line = probes.line();
+        if (line.isBlocked()) {
+            throw new ProbeFailedException("the broker takes no messages now, and a fence needs one", null);
+        }
+        Tap present = tap;
+        if (present == null || !present.isOpen()) {
+            present = new Tap(line.newChannel(), line.newChannel(), names.fences());
+            tap = present;
+            present.start();
+        }
+        return present;
+    }
+
+    @Override
+    public void close() {
+        Tap present = tap;
+        tap = null;
+        if (present != null) {
+            present.close();
+        }
+    }
+
+    /** A reader at the end of the stream, and a writer. */
+    private static final class Tap {
+        private final String self = UUID.randomUUID().toString();
+        private final Channel in;
+        private final Channel out;
+        private final String stream;
+        private long drawn;
+        private volatile String awaited = "";
+        private volatile CompletableFuture<Long> offset = new CompletableFuture<>();
+
+        Tap(Channel in, Channel out, String stream) {
+            this.in = in;
+            this.out = out;
+            this.stream = stream;
+        }
+
+        void start() throws IOException {
+            in.addShutdownListener(signal -> fail("its reader was closed: " + signal.getMessage()));
+            out.addShutdownListener(signal -> fail("its writer was closed: " + signal.getMessage()));
+            out.addReturnListener(message -> fail("it is gone"));
+            in.basicQos(UNACKNOWLEDGED);
+            in.basicConsume(
+                    stream,
+                    false,
+                    Map.of("x-stream-offset", "next"),
+                    (tag, message) -> received(message),
+                    tag -> abandon());
+        }
+
+        boolean isOpen() {
+            return in.isOpen() && out.isOpen();
+        }
+
+        private void fail(String reason) {
+            offset.completeExceptionally(new IOException("the stream of fences: " + reason));
+        }
+
+        /** The stream was deleted; one that is made anew has a new reader. */
+        private void abandon() {
+            fail("it was deleted");
+            close();
+        }
+
+        private void received(Delivery message) throws IOException {
+            if (awaited.equals(message.getProperties().getMessageId())
+                    && message.getProperties().getHeaders().get("x-stream-offset") instanceof Long number) {
+                offset.complete(number);
+            }
+            in.basicAck(message.getEnvelope().getDeliveryTag(), false);
+        }
+
+        long draw(long timeoutNanos) throws IOException {
+            drawn++;
+            CompletableFuture<Long> answer = new CompletableFuture<>();
+            offset = answer;
+            awaited = self + ":" + drawn;
+            AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
+                    .messageId(awaited)
+                    .deliveryMode(2)
+                    .build();
+            out.basicPublish("", stream, true, properties, EMPTY);
+            return await(answer, System.nanoTime() + timeoutNanos);
+        }
+
+        private static long await(CompletableFuture<Long> answer, long end) throws IOException {
+            boolean interrupted = false;
+            try {
+                while (true) {
+                    try {
+                        return answer.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    } catch (InterruptedException e) {
+                        interrupted = true;
+                    }
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                throw new IOException("the stream of fences did not answer", e);
+            } finally {
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        }
+
+        void close() {
+            for (Channel channel : new Channel[] {in, out}) {
+                try {
+                    channel.abort();
+                } catch (IOException e) {
+                    fail(e.toString());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+
+/**
+ * How many slots an exchange needs.
+ *
+ * @param most all wants together
+ * @param least the smallest want: fewer slots are of no use
+ * @param certain whether a refusal has to be certain: that of a caller who waits is put right when it asks again, that of an
+ *     attempt is an answer
+ * @param collecting whether this client is the one that takes several slots now
+ */
+record Wants(int most, int least, boolean certain, boolean collecting) {
+    static Wants of(ExchangeRequest request, boolean collecting) {
+        int most = 0;
+        int least = QueueNames.MAX_SLOTS;
+        for (int want : request.wants()) {
+            most = (int) Math.min(QueueNames.MAX_SLOTS, (long) most + want);
+            least = Math.min(least, want);
+        }
+        boolean certain = request.attempts() > 0 || !request.waiting();
+        return new Wants(most, least, certain, collecting);
+    }
+}

@@ -1,0 +1,115 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.giveBack;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.granted;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.take;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Epochs from a stream. */
+class FenceTest {
+    private final String name = Rabbit.name();
+    private final QueueNames names = new QueueNames(name);
+    private final SemaphoreBackend backend = Rabbit.backend("?timeout=2s");
+    private final SemaphoreBackend other = Rabbit.backend("");
+    private final BackendSession session = backend.open(name, new Rabbit.News());
+    private final BackendSession otherSession = other.open(name, new Rabbit.News());
+
+    @AfterEach
+    void cleanUp() {
+        session.close();
+        otherSession.close();
+        backend.admin().destroy(name);
+        backend.close();
+        other.close();
+    }
+
+    @Test
+    void epochsRiseOverHoldersOfDifferentClientsAlsoAfterAnOperatorTookTheSlotFromOne() {
+        backend.admin().create(name, 1);
+        long last = -1;
+        for (int round = 0; round < 20; round++) {
+            BackendSession one = round % 2 == 0 ? session : otherSession;
+            Hold hold = takeOne(one);
+            assertThat(hold.epoch()).isGreaterThan(last);
+            last = hold.lastEpoch();
+            if (round % 5 == 4) {
+                RabbitServer.delete(names.hold(1));
+            }
+            giveBack(one, hold);
+        }
+    }
+
+    @Test
+    void aRunOfEpochsIsReservedForHandOff() {
+        backend.admin().create(name, 2);
+        List<Hold> holds = granted(session.exchange(new ExchangeRequest(List.of(), List.of(2), 64, false))
+                .answers()
+                .get(0));
+        assertThat(holds).allMatch(hold -> hold.lastEpoch() - hold.epoch() == 63);
+        giveBack(session, holds.toArray(Hold[]::new));
+        assertThat(takeOne(session).epoch()).isGreaterThan(holds.get(0).lastEpoch());
+    }
+
+    @Test
+    void withoutTheStreamNothingIsGrantedUntilCreateHasMadeItAgain() throws Exception {
+        backend.admin().create(name, 1);
+        giveBack(session, takeOne(session));
+        RabbitServer.delete(names.fences());
+        await().untilAsserted(() -> assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining(name));
+        try (Connection connection = Rabbit.connection()) {
+            assertThat(Rabbit.exists(connection, names.hold(1))).isFalse();
+        }
+        assertThat(backend.admin().create(name, 1)).isFalse();
+        assertThat(takeOne(session).slot()).isEqualTo(1);
+    }
+
+    @Test
+    void withFencingNoneThereIsNoStreamAndNoneIsDeclared() throws Exception {
+        try (SemaphoreBackend plain = Rabbit.backend("?fencing=none");
+                Connection connection = Rabbit.connection()) {
+            assertThat(plain.guarantees().has(Capability.FENCING)).isFalse();
+            assertThat(backend.guarantees().has(Capability.FENCING)).isTrue();
+            plain.admin().create(name, 1);
+            assertThat(Rabbit.exists(connection, names.fences())).isFalse();
+            assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
+            BackendSession unfenced = plain.open(name, new Rabbit.News());
+            assertThat(take(unfenced, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+            unfenced.close();
+        }
+    }
+
+    @Test
+    void underAMemoryAlarmNoFenceIsDrawnAndNoSlotStaysTaken() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        backend.admin().create(name, 2);
+        Hold before = takeOne(session);
+        RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+        try {
+            assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendUnavailableException.class);
+            assertThat(giveBack(session, before).lost()).isEmpty();
+            assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
+        } finally {
+            RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+        }
+        await().ignoreExceptions().until(() -> take(session, 1).answers().get(0) instanceof Answer.Granted);
+    }
+}
