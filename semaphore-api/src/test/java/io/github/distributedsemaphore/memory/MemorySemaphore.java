@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,16 @@ public class MemorySemaphore {
 
     protected final NavigableMap<Integer, Taken> taken = new TreeMap<>();
     protected final Map<Integer, Long> nextEpochs = new HashMap<>();
+
+    /** Shows who holds what. */
+    public final List<Taken> held() {
+        return List.copyOf(taken.values());
+    }
+
+    /** Forgets holds, as a replica does that never heard of them. */
+    public final void forgetAllBut(Collection<Taken> known) {
+        taken.values().retainAll(known);
+    }
 
     /** Serves one caller: all of its permits or none. */
     protected Answer grant(ServerSession session, int permits, int epochs) {

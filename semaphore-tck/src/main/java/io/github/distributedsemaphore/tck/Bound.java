@@ -15,5 +15,7 @@ public enum Bound {
     /** From the end of the time that a waiter gave to its return. */
     TIMEOUT_SLACK,
     /** From the grant to a successor to the last instant at which a stopped holder called itself valid. */
-    PAUSE_EXPOSURE
+    PAUSE_EXPOSURE,
+    /** From the grant to a successor to the last instant at which a holder that was cut off called itself valid. */
+    LINK_EXPOSURE
 }

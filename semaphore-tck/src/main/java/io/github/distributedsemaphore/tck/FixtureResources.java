@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,6 +15,7 @@ final class FixtureResources {
     private final List<Task<?>> tasks = new ArrayList<>();
     private final List<Agent> agents = new ArrayList<>();
     private final List<SemaphoreClient> clients = new ArrayList<>();
+    private final List<TcpProxy> proxies = new ArrayList<>();
     private final Set<String> names = new LinkedHashSet<>();
 
     FixtureResources(TckRun run, TckTiming timing) {
@@ -36,6 +38,11 @@ final class FixtureResources {
         return client;
     }
 
+    synchronized TcpProxy own(TcpProxy proxy) {
+        proxies.add(proxy);
+        return proxy;
+    }
+
     synchronized void created(String name) {
         names.add(name);
     }
@@ -43,9 +50,11 @@ final class FixtureResources {
     /** Ends everything, however much of it fails, and throws what failed first with the rest suppressed. */
     synchronized void finish(boolean failedAlready) {
         Failures failures = new Failures();
+        proxies.forEach(proxy -> failures.collect(proxy::heal));
         tasks.forEach(task -> failures.collect(() -> task.finish(failedAlready)));
         agents.forEach(agent -> failures.collect(agent::close));
         clients.forEach(client -> failures.collect(client::close));
+        proxies.forEach(proxy -> failures.collect(proxy::close));
         names.forEach(name -> failures.collect(() -> run.janitor().destroy(name)));
         if (!failedAlready) {
             failures.collect(() -> run.hygiene().assertClean(timing, names));

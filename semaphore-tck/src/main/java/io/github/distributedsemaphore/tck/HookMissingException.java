@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import org.opentest4j.TestAbortedException;
 
-/** The harness does not have what a rule needs. The test counts as aborted, and the report tells why. */
+/** The harness does not have what a rule needs. The rule counts as untested, and the report tells why. */
 public final class HookMissingException extends TestAbortedException {
     private static final long serialVersionUID = 1L;
 

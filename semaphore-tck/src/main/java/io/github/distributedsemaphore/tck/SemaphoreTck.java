@@ -7,7 +7,8 @@ import org.junit.jupiter.api.Tag;
 /**
  * The whole kit. An adapter's test extends it and supplies a {@linkplain SemaphoreTckHarness harness}; the sections come
  * with it. One section alone is run by its tag, which is the name of its nested class in lower case, or by a test class
- * that extends the section and implements {@link HarnessSource}.
+ * that extends the section and implements {@link HarnessSource}. Tag {@code link} has all that need a link (level 2), tag {@code
+ * server} all that need a server of the kit's own (level 3).
  *
  * <p>{@code tck.mode} is {@code quick} (by default, under two minutes) or {@code full}; {@code tck.timeout.factor} multiplies
  * all time-outs; {@code tck.seed} repeats the random choices of a run.
@@ -186,5 +187,85 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Crash extends CrashRules {
         /** For JUnit. */
         public Crash() {}
+    }
+
+    /** See {@link LostAnswerRules}. */
+    @Nested
+    @DisplayName("13 Lost answers")
+    @Tag("lost-answer")
+    @Tag("link")
+    public class LostAnswer extends LostAnswerRules {
+        /** For JUnit. */
+        public LostAnswer() {}
+    }
+
+    /** See {@link CutRules}. */
+    @Nested
+    @DisplayName("13 Cut link")
+    @Tag("cut")
+    @Tag("link")
+    public class Cut extends CutRules {
+        /** For JUnit. */
+        public Cut() {}
+    }
+
+    /** See {@link IsolationRules}. */
+    @Nested
+    @DisplayName("13 Isolated holder")
+    @Tag("isolation")
+    @Tag("link")
+    public class Isolation extends IsolationRules {
+        /** For JUnit. */
+        public Isolation() {}
+    }
+
+    /** See {@link StallRules}. */
+    @Nested
+    @DisplayName("13 Silent and slow link")
+    @Tag("stall")
+    @Tag("link")
+    public class Stall extends StallRules {
+        /** For JUnit. */
+        public Stall() {}
+    }
+
+    /** See {@link RestartRules}. */
+    @Nested
+    @DisplayName("13 Restart")
+    @Tag("restart")
+    @Tag("server")
+    public class Restart extends RestartRules {
+        /** For JUnit. */
+        public Restart() {}
+    }
+
+    /** See {@link FailOverRules}. */
+    @Nested
+    @DisplayName("13 Fail-over")
+    @Tag("fail-over")
+    @Tag("server")
+    public class FailOver extends FailOverRules {
+        /** For JUnit. */
+        public FailOver() {}
+    }
+
+    /** See {@link ErrorRules}. */
+    @Nested
+    @DisplayName("13 Errors of the backend")
+    @Tag("errors")
+    @Tag("server")
+    public class Errors extends ErrorRules {
+        /** For JUnit. */
+        public Errors() {}
+    }
+
+    /** See {@link StormRules}. */
+    @Nested
+    @DisplayName("1 All faults")
+    @Tag("storm")
+    @Tag("server")
+    public class Storm extends StormRules {
+        /** For JUnit. */
+        public Storm() {}
     }
 }

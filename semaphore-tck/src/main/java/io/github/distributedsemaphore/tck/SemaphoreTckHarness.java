@@ -34,6 +34,34 @@ public interface SemaphoreTckHarness extends AutoCloseable {
     }
 
     /**
+     * Says how to lead clients through a proxy (level 2). {@link UriAccess} does it for a URI of one host.
+     *
+     * @return empty if there is no network between client and backend, or the harness cannot; {@link #absent} says which
+     */
+    default Optional<ServerAccess> link() {
+        return Optional.empty();
+    }
+
+    /**
+     * Starts a server that nobody but the kit uses, so that it may be stopped (level 3). Called once in a run at most, when
+     * the first rule wants it; the kit closes it.
+     *
+     * @return the running server; empty if there is none, or the harness cannot; {@link #absent} says which
+     */
+    default Optional<ServerControl> startServer() {
+        return Optional.empty();
+    }
+
+    /**
+     * Says why levels are missing. The rules that need them are reported as untested for this reason.
+     *
+     * @return a reason by level, such as {@code 2: "holds are locks on files: there is no network"}
+     */
+    default Map<Integer, String> absent() {
+        return Map.of();
+    }
+
+    /**
      * Returns the grip at the stored state (level 4).
      *
      * @return empty if there is none

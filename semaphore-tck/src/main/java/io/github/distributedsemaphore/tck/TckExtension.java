@@ -106,6 +106,13 @@ public final class TckExtension implements ParameterResolver, AfterEachCallback,
     @Override
     public void testAborted(ExtensionContext context, @Nullable Throwable cause) {
         String reason = cause == null ? "aborted" : String.valueOf(cause.getMessage());
-        startedRun(context).ifPresent(run -> run.results().aborted(rules(context), reason));
+        boolean means = !(cause instanceof HookMissingException);
+        startedRun(context).map(TckRun::results).ifPresent(results -> {
+            if (means) {
+                results.aborted(rules(context), reason);
+            } else {
+                results.untested(rules(context), reason);
+            }
+        });
     }
 }

@@ -2,204 +2,25 @@ package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Guarantees;
-import io.github.distributedsemaphore.Permit;
-import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
-import org.jspecify.annotations.Nullable;
 
 /**
- * What a test of the kit works with: clients, semaphores, threads, waiting and measuring. JUnit passes one to each test
+ * What a test of the kit works with: clients, semaphores, threads, faults, waiting and measuring. JUnit passes one to each test
  * method; what a test took through it is ended and checked after the test. Thread-safe.
  */
-public final class TckFixture extends TimedFixture {
-    private final TckRun run;
-    private final FixtureResources resources;
-    private final List<String> rules;
-    private @Nullable SemaphoreClient home;
-
+public final class TckFixture extends ClientFixture {
     TckFixture(TckRun run, List<String> rules, long seed) {
-        super(run.settings(), run.measurements(), seed);
-        this.run = run;
-        this.rules = rules;
-        this.resources = new FixtureResources(run, timing());
-    }
-
-    /**
-     * Returns the harness.
-     *
-     * @return the adapter's
-     */
-    public SemaphoreTckHarness harness() {
-        return run.harness();
-    }
-
-    /**
-     * Returns what the backend declares.
-     *
-     * @return as a client with default settings says
-     */
-    public Guarantees guarantees() {
-        return run.guarantees();
-    }
-
-    /**
-     * Tells whether a capability is declared.
-     *
-     * @param capability the capability
-     * @return true if so
-     */
-    public boolean has(Capability capability) {
-        return guarantees().has(capability);
-    }
-
-    /**
-     * Returns a name in the name space of the run.
-     *
-     * @return a new one each time
-     */
-    public String uniqueName() {
-        return uniqueName("s");
-    }
-
-    /**
-     * Returns a name in the name space of the run.
-     *
-     * @param hint part of it
-     * @return a new one each time
-     */
-    public String uniqueName(String hint) {
-        return run.uniqueName(hint);
-    }
-
-    /**
-     * Connects a client.
-     *
-     * @return a new one, closed after the test
-     */
-    public SemaphoreClient client() {
-        return client(ClientSpec.plain());
-    }
-
-    /**
-     * Connects a client with a label.
-     *
-     * @param label the label
-     * @return a new one, closed after the test
-     */
-    public SemaphoreClient client(String label) {
-        return client(ClientSpec.plain().labelled(label));
-    }
-
-    /**
-     * Connects a client.
-     *
-     * @param spec what it is to be like
-     * @return a new one, closed after the test
-     */
-    public SemaphoreClient client(ClientSpec spec) {
-        return resources.own(run.recorder().recording(run.harness().connect(spec), rules));
-    }
-
-    /**
-     * Returns the client that the test mainly uses.
-     *
-     * @return the same one on each call, closed after the test
-     */
-    public synchronized SemaphoreClient home() {
-        SemaphoreClient client = home;
-        if (client == null) {
-            client = client();
-            home = client;
-        }
-        return client;
-    }
-
-    /**
-     * Creates a semaphore.
-     *
-     * @param limit its limit
-     * @return its name; it is destroyed after the test
-     */
-    public String create(int limit) {
-        return create(uniqueName(), limit);
-    }
-
-    /**
-     * Creates a semaphore.
-     *
-     * @param name its name
-     * @param limit its limit
-     * @return its name; it is destroyed after the test
-     */
-    public String create(String name, int limit) {
-        created(name);
-        home().admin().create(name, limit);
-        return name;
-    }
-
-    /**
-     * Says that a test created a semaphore, or may have.
-     *
-     * @param name its name; it is destroyed after the test
-     * @return the name
-     */
-    public String created(String name) {
-        resources.created(name);
-        return name;
-    }
-
-    /**
-     * Creates a semaphore of a new name.
-     *
-     * @param limit its limit
-     * @return the semaphore of the {@link #home} client
-     */
-    public DistributedSemaphore semaphore(int limit) {
-        return home().semaphore(create(limit));
-    }
-
-    /**
-     * Takes permits that must be free, one after the other.
-     *
-     * @param semaphore where
-     * @param count how many
-     * @return the permits
-     */
-    public List<Permit> take(DistributedSemaphore semaphore, int count) {
-        List<Permit> permits = new ArrayList<>();
-        for (int i = 1; i <= count; i++) {
-            Optional<Permit> permit = semaphore.tryAcquire();
-            if (permit.isEmpty()) {
-                throw new AssertionError("semaphore '" + semaphore.name() + "' refused permit " + i + " of " + count
-                        + ", which must be free");
-            }
-            permits.add(permit.get());
-        }
-        return permits;
-    }
-
-    /**
-     * Shows that exactly so many permits can be had by a fresh client: that no permit has vanished and none has been
-     * added. Waits a moment for permits that are on their way back.
-     *
-     * @param name the semaphore
-     * @param count how many
-     */
-    public void assertFree(String name, int count) {
-        try (SemaphoreClient fresh = run.harness().connect(ClientSpec.plain())) {
-            Conservation.assertFree(fresh.semaphore(name), count, patience());
-        }
+        super(run, rules, seed);
     }
 
     /**
@@ -211,7 +32,7 @@ public final class TckFixture extends TimedFixture {
      * @return the task
      */
     public <T> Task<T> spawn(String what, Callable<T> body) {
-        return resources.own(new Task<>(what, patience(), body));
+        return resources().own(new Task<>(what, patience(), body));
     }
 
     /**
@@ -304,7 +125,7 @@ public final class TckFixture extends TimedFixture {
     public RuntimeException claimedButMissing(String hook, Capability... claimed) {
         for (Capability capability : claimed) {
             if (has(capability)) {
-                String reason = rules.stream()
+                String reason = rules().stream()
                         .map(harness().unproven()::get)
                         .filter(text -> text != null)
                         .findFirst()
@@ -326,6 +147,41 @@ public final class TckFixture extends TimedFixture {
     }
 
     /**
+     * Makes a way to the backend on which what passes can be disturbed. Where the harness has no such way, the test ends, and
+     * its rules are reported as untested.
+     *
+     * @return a new one each time; its proxy is closed after the test
+     */
+    public Route route() {
+        return route(harness().link().orElseThrow(() -> missing(2, "ServerAccess")));
+    }
+
+    /**
+     * Makes a way to a server on which what passes can be disturbed.
+     *
+     * @param access the server
+     * @return a new one each time; its proxy is closed after the test
+     */
+    public Route route(ServerAccess access) {
+        return new Route(this, access, resources().own(new TcpProxy(access.address())));
+    }
+
+    /**
+     * Returns a server that nobody else uses and that may be stopped. Where the harness has none, the test ends, and its rules
+     * are reported as untested.
+     *
+     * @return the same one in all tests of a run; it runs
+     */
+    public ServerControl server() {
+        return run().server().orElseThrow(() -> missing(3, "ServerControl"));
+    }
+
+    private HookMissingException missing(int level, String hook) {
+        String reason = harness().absent().get(level);
+        return new HookMissingException(hook + " (level " + level + ")" + (reason == null ? "" : ": " + reason));
+    }
+
+    /**
      * Starts another JVM with a client.
      *
      * @return the agent, ended after the test
@@ -342,12 +198,13 @@ public final class TckFixture extends TimedFixture {
      * @return the agent, ended after the test
      */
     public Agent agent(ClientSpec spec) {
-        return resources.own(run.agents()
-                .orElseThrow(() -> claimedButMissing("AgentLauncher", Capability.CROSS_PROCESS))
-                .take(spec));
+        return resources()
+                .own(run().agents()
+                        .orElseThrow(() -> claimedButMissing("AgentLauncher", Capability.CROSS_PROCESS))
+                        .take(spec));
     }
 
     void finish(boolean failedAlready) throws Exception {
-        resources.finish(failedAlready);
+        resources().finish(failedAlready);
     }
 }

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.tck.report.Measurements;
 import io.github.distributedsemaphore.tck.report.PortUse;
 import io.github.distributedsemaphore.tck.report.RuleResults;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,8 @@ final class TckRun implements AutoCloseable {
     private final PortRecorder recorder = new PortRecorder(portUse, measurements);
     private final RuleResults results = new RuleResults();
     private final Optional<AgentPool> agents;
+    private Optional<ServerControl> server = Optional.empty();
+    private boolean serverWanted;
 
     TckRun(String title, TckSettings settings, SemaphoreTckHarness harness) {
         this.title = title;
@@ -104,6 +107,20 @@ final class TckRun implements AutoCloseable {
         return agents;
     }
 
+    /** The server that may be stopped. It runs: a test that left it stopped is not to harm the next. */
+    synchronized Optional<ServerControl> server() {
+        if (!serverWanted) {
+            serverWanted = true;
+            server = harness.startServer();
+        }
+        server.filter(control -> !control.isRunning()).ifPresent(ServerControl::start);
+        return server;
+    }
+
+    private synchronized void closeServer() {
+        server.ifPresent(ServerControl::close);
+    }
+
     List<String> listNames() {
         return janitor.admin().names();
     }
@@ -124,11 +141,19 @@ final class TckRun implements AutoCloseable {
         how.put("java", System.getProperty("java.version"));
         how.put("system", System.getProperty("os.name") + " " + System.getProperty("os.version"));
         how.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
-        String level = (agents.isPresent() ? "0-1" : "0") + (harness.state().isPresent() ? " and 4" : "");
         Conformance conformance =
-                Conformance.of(title, how, guarantees(), level, results, measurements, portUse, harness.unproven());
+                Conformance.of(title, how, guarantees(), level(), results, measurements, portUse, harness.unproven());
         ConformanceFiles.write(conformance, settings.reports().resolve(title));
         System.out.println(conformance.summary());
+    }
+
+    private synchronized String level() {
+        List<String> levels = new ArrayList<>(List.of("0"));
+        agents.ifPresent(pool -> levels.add("1"));
+        harness.link().ifPresent(link -> levels.add("2"));
+        server.ifPresent(control -> levels.add("3"));
+        harness.state().ifPresent(probe -> levels.add("4"));
+        return String.join(", ", levels);
     }
 
     @Override
@@ -138,6 +163,7 @@ final class TckRun implements AutoCloseable {
             failures.collect(this::report);
         }
         agents.ifPresent(pool -> failures.collect(pool::close));
+        failures.collect(this::closeServer);
         failures.collect(janitor::close);
         failures.collect(this::closeHarness);
         failures.rethrow();

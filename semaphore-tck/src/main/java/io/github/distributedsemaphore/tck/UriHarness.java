@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.tck.agent.AgentLauncher;
 import java.util.Optional;
@@ -33,12 +32,7 @@ public class UriHarness implements SemaphoreTckHarness {
 
     @Override
     public SemaphoreClient connect(ClientSpec spec) {
-        SemaphoreClientBuilder builder = SemaphoreClient.builder(uri);
-        if (!spec.label().isEmpty()) {
-            builder.label(spec.label());
-        }
-        spec.settings().forEach(builder::set);
-        return builder.connect();
+        return UriAccess.connect(uri, spec);
     }
 
     @Override

@@ -31,11 +31,11 @@ import org.junit.platform.testkit.engine.Events;
 /** The kit itself fails where it must: on what tests leave behind, on hangs, and on claims that nobody shows. */
 class KitTest {
     /** These tests are not about leases, and must not fail for a machine that is busy. */
-    private static ProbedServer patient(Set<Capability> capabilities) {
+    static ProbedServer patient(Set<Capability> capabilities) {
         return new ProbedServer(Duration.ofSeconds(4), capabilities);
     }
 
-    private static Events run(Class<?> section) {
+    static Events run(Class<?> section) {
         return run(section, Map.of("tck.report", "false"));
     }
 
@@ -48,13 +48,13 @@ class KitTest {
                 .testEvents();
     }
 
-    private static void assertFails(Class<?> section, Predicate<String> text) {
+    static void assertFails(Class<?> section, Predicate<String> text) {
         run(section)
                 .assertThatEvents()
                 .haveExactly(1, event(test(), EventConditions.finishedWithFailure(message(text))));
     }
 
-    private static void assertAborts(Class<?> section, Predicate<String> text) {
+    static void assertAborts(Class<?> section, Predicate<String> text) {
         run(section).assertThatEvents().haveExactly(1, event(test(), EventConditions.abortedWithReason(message(text))));
     }
 
@@ -237,7 +237,7 @@ class KitTest {
         Path report = folder.resolve("AdmitsProcesses");
         String text = Files.readString(report.resolve("conformance.txt"));
         assertThat(text)
-                .contains("AdmitsProcesses over memory, rules: 1 aborted")
+                .containsPattern("AdmitsProcesses over memory, rules: \\d+ untested")
                 .contains("unproven 1.3: one process only")
                 .containsPattern("kit \\d+\\.\\d+")
                 .contains("untouched Permit.fence()");
@@ -251,7 +251,7 @@ class KitTest {
                         .getAsJsonObject()
                         .get("state")
                         .getAsString())
-                .isEqualTo("aborted");
+                .isEqualTo("untested");
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 
 /** The kit's harness for the backend in memory. What is wrong on purpose overrides a piece of it. */
 public class MemoryHarness implements SemaphoreTckHarness {
@@ -18,7 +19,8 @@ public class MemoryHarness implements SemaphoreTckHarness {
     private final List<SemaphoreClient> clients = new CopyOnWriteArrayList<>();
 
     public MemoryHarness(Set<Capability> capabilities) {
-        this(new ProbedServer(Duration.ofSeconds(1), capabilities));
+        // A machine under load now and then stands still for most of a second: that is not to be a lost lease.
+        this(new ProbedServer(Duration.ofSeconds(2), capabilities));
     }
 
     public MemoryHarness(ProbedServer server) {
@@ -32,8 +34,13 @@ public class MemoryHarness implements SemaphoreTckHarness {
 
     @Override
     public SemaphoreClient connect(ClientSpec spec) {
+        return connect(spec, self -> new MemoryBackend(server, self));
+    }
+
+    /** Connects a client over a backend of any kind. */
+    protected final SemaphoreClient connect(ClientSpec spec, Function<HolderInfo, MemoryBackend> kind) {
         HolderInfo self = HolderInfo.ofThisProcess(spec.label());
-        SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(new MemoryBackend(server, self)));
+        SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(kind.apply(self)));
         if (!spec.label().isEmpty()) {
             builder.label(spec.label());
         }

@@ -2,7 +2,6 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.memory.MemoryServer;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.opentest4j.TestAbortedException;
@@ -11,7 +10,7 @@ import org.opentest4j.TestAbortedException;
 class MemoryTckTest extends SemaphoreTck {
     @Override
     public SemaphoreTckHarness harness() {
-        return new MemoryHarness(MemoryServer.ALL);
+        return new LinkedMemoryHarness(LinkedMemoryHarness.ALL);
     }
 
     @AfterAll

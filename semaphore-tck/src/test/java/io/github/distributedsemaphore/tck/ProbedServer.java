@@ -1,13 +1,20 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.memory.ServerSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** A server in memory whose stored state can be reached past its clients, and damaged. */
 public class ProbedServer extends MemoryServer {
     private final Map<String, String> damaged = new ConcurrentHashMap<>();
+    private volatile String error = "";
 
     public ProbedServer() {
         this(Duration.ofSeconds(1), ALL);
@@ -26,8 +34,11 @@ public class ProbedServer extends MemoryServer {
         super(System::nanoTime, lease, capabilities, Runnable::run);
     }
 
-    /** Refuses what is not a semaphore. */
+    /** Refuses what is not a semaphore, and everything while the server fails. */
     protected void requireIntact(String name) {
+        if (!error.isEmpty()) {
+            throw new BackendUnavailableException("'" + name + "': the server says that it is " + error, null);
+        }
         String found = damaged.get(name);
         if (found != null) {
             throw new IncompatibleStateException(
@@ -39,6 +50,18 @@ public class ProbedServer extends MemoryServer {
     protected ExchangeResult exchange(ServerSession session, long sequence, ExchangeRequest request) {
         requireIntact(session.name());
         return super.exchange(session, sequence, request);
+    }
+
+    @Override
+    protected Renewal renew(ServerSession session, Collection<Hold> holds) {
+        requireIntact(session.name());
+        return super.renew(session, holds);
+    }
+
+    @Override
+    protected HoldState check(ServerSession session, Hold hold) {
+        requireIntact(session.name());
+        return super.check(session, hold);
     }
 
     @Override
@@ -57,6 +80,36 @@ public class ProbedServer extends MemoryServer {
     protected void resize(String name, int limit) {
         requireIntact(name);
         super.resize(name, limit);
+    }
+
+    /** From now on every call fails for this reason; for none if it is empty. */
+    final void failWith(String reason) {
+        error = reason;
+    }
+
+    /** The server was stopped and starts again with its data. */
+    protected void restarted() {}
+
+    /** All data are gone. */
+    final void wipeAll() {
+        locked(() -> List.copyOf(semaphores.keySet())).forEach(this::wipe);
+    }
+
+    /** Notes what a replica knows that hears nothing from now on. */
+    final Map<String, List<MemorySemaphore.Taken>> snapshot() {
+        return locked(() -> {
+            Map<String, List<MemorySemaphore.Taken>> known = new HashMap<>();
+            semaphores.keySet().forEach(name -> known.put(name, semaphore(name).held()));
+            return known;
+        });
+    }
+
+    /** A replica takes over: the grants since the snapshot are gone. Epochs go by the clock and do not fall back. */
+    protected void restore(Map<String, List<MemorySemaphore.Taken>> known) {
+        locked(() -> {
+            semaphores.forEach((name, semaphore) -> semaphore.forgetAllBut(known.getOrDefault(name, List.of())));
+            return true;
+        });
     }
 
     /** Reaches the stored state past the clients. */

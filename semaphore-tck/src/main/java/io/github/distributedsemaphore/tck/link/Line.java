@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class Line {
     private static final int PIECE = 16_384;
 
-    private final TcpProxy proxy;
+    private final ProxyPort proxy;
     private final Socket client;
     private final Socket server;
     private final AtomicInteger carrying = new AtomicInteger(2);
@@ -26,15 +26,15 @@ final class Line {
     /** What is to happen when the bytes that are being carried have gone on their way. */
     volatile @Nullable Runnable afterWrite;
 
-    Line(TcpProxy proxy, Socket client, Socket server) {
+    Line(ProxyPort proxy, Socket client, Socket server) {
         this.proxy = proxy;
         this.client = client;
         this.server = server;
     }
 
     void start() {
-        TcpProxy.thread("requests", () -> carry(client, server, Direction.REQUESTS));
-        TcpProxy.thread("answers", () -> carry(server, client, Direction.ANSWERS));
+        ProxyPort.thread("requests", () -> carry(client, server, Direction.REQUESTS));
+        ProxyPort.thread("answers", () -> carry(server, client, Direction.ANSWERS));
     }
 
     boolean isOpen() {

@@ -42,6 +42,7 @@ record BoundReport(Bound bound, long declared, long count, long median, long p99
             case WAKE_UP -> guarantees.wakeUp();
             case DETECTION -> guarantees.detectionMax();
             case LOSS_NOTICE -> guarantees.lossNotice();
+            case LINK_EXPOSURE -> guarantees.exposure().getOrDefault(Fault.LINK_CUT, Duration.ZERO);
             case PAUSE_EXPOSURE -> guarantees.exposure().getOrDefault(Fault.CLIENT_PAUSE, Duration.ZERO);
         };
     }

@@ -20,7 +20,8 @@ import java.util.Set;
  * @param kit the version of the kit
  * @param run how it was run: mode, seed, time-out factor, system
  * @param guarantees what the adapter declares
- * @param level how much its harness can do: 0 clients, 1 other processes; with a probe of the stored state 4 is added
+ * @param level what its harness can do: 0 clients, 1 other processes, 2 disturbed links, 3 a server of its own that was
+ *     needed, 4 a look at the stored state
  * @param rules the verdict of each rule, in the order of the book
  * @param bounds the bounds
  * @param untouched methods of the port that no test called

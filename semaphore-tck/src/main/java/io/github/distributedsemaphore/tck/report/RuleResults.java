@@ -11,7 +11,9 @@ import java.util.concurrent.ConcurrentSkipListMap;
 public final class RuleResults {
     /** The state of a rule. Of two, the later one counts. */
     public enum State {
-        /** Each test of it ended early because the harness cannot show it. */
+        /** The harness has not what its tests need. */
+        UNTESTED,
+        /** Each test of it ended early, as its capability is not declared or the time too short. */
         ABORTED,
         /** Tests of it passed, and none failed. */
         PASSED,
@@ -56,6 +58,16 @@ public final class RuleResults {
      */
     public void aborted(List<String> rules, String reason) {
         add(rules, new Result(State.ABORTED, reason));
+    }
+
+    /**
+     * Notes a test that the harness has not the means for.
+     *
+     * @param rules the rules it shows
+     * @param reason what is missing and why
+     */
+    public void untested(List<String> rules, String reason) {
+        add(rules, new Result(State.UNTESTED, reason));
     }
 
     private void add(List<String> rules, Result result) {

@@ -85,6 +85,10 @@ final class Ghosts {
     }
 
     /** Sleeps, and is over early if somebody interrupts. */
+    static void pause(long millis) {
+        linger(Duration.ofMillis(millis));
+    }
+
     static void linger(Duration time) {
         try {
             Thread.sleep(time.toMillis());

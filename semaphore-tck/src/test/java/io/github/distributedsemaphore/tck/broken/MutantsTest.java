@@ -12,9 +12,16 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -31,7 +38,9 @@ class MutantsTest {
     /** A machine that stalls for longer than a lease makes another failure of it: then it is tried again. */
     private static final int ATTEMPTS = 3;
 
-    private static final Map<String, String> TABLE = new TreeMap<>();
+    private static final int PARALLEL = 6;
+
+    private static final Map<String, String> TABLE = Collections.synchronizedMap(new TreeMap<>());
 
     private static Stream<Mutant> mutants() {
         return Stream.<Mutant[]>of(
@@ -45,9 +54,42 @@ class MutantsTest {
 
     @TestFactory
     Stream<DynamicTest> everyMutantIsKilledByTheRuleItBreaks() {
+        // -Dtck.mutants=NAME, a regular expression, looks at some of them only.
+        String chosen = System.getProperty("tck.mutants", ".*");
         return mutants()
+                .filter(mutant -> mutant.toString().matches(chosen))
                 .map(mutant -> DynamicTest.dynamicTest(
                         mutant + " breaks " + mutant.recipe().rule(), () -> kill(mutant)));
+    }
+
+    /** Most of their time these wait for time-outs, so several of them wait at once. */
+    @TestFactory
+    Stream<DynamicTest> everyMutantOfLinkAndServerIsKilledByTheRuleItBreaks() {
+        String chosen = System.getProperty("tck.mutants", ".*");
+        ExecutorService executor = Executors.newFixedThreadPool(PARALLEL, body -> new Thread(body, "tck-mutant"));
+        Map<Mutant, Future<?>> runs = new LinkedHashMap<>();
+        remoteMutants()
+                .filter(mutant -> mutant.toString().matches(chosen))
+                .forEach(mutant -> runs.put(mutant, executor.submit(() -> {
+                    kill(mutant);
+                    return true;
+                })));
+        executor.shutdown();
+        return runs.entrySet().stream()
+                .map(run -> DynamicTest.dynamicTest(
+                        run.getKey() + " breaks " + run.getKey().recipe().rule(), () -> join(run.getValue())));
+    }
+
+    private static void join(Future<?> run) throws Throwable {
+        try {
+            run.get(2, TimeUnit.MINUTES);
+        } catch (ExecutionException e) {
+            throw e.getCause() == null ? e : e.getCause();
+        }
+    }
+
+    private static Stream<Mutant> remoteMutants() {
+        return Stream.<Mutant[]>of(LinkMutant.values(), ServerMutant.values()).flatMap(Arrays::stream);
     }
 
     private static void kill(Mutant mutant) throws ReflectiveOperationException {
@@ -79,7 +121,7 @@ class MutantsTest {
         for (Supplier<SemaphoreTckHarness> harness : List.of(
                 Variants.port(Duration.ofSeconds(1), server -> Bent.Call::proceed),
                 Variants.spi(Duration.ofSeconds(1), Bent.Call::proceed))) {
-            Sections.harness = harness;
+            Sections.HARNESS.set(harness);
             EngineExecutionResults results = execute(List.of(selectClass(Sections.runnable(ReleaseRules.class))));
             assertThat(failures(results)).isEmpty();
             assertThat(results.testEvents().succeeded().count()).isPositive();
@@ -88,7 +130,7 @@ class MutantsTest {
 
     private static EngineExecutionResults run(Mutant mutant) throws ReflectiveOperationException {
         Class<?> section = Sections.runnable(mutant.recipe().section());
-        Sections.harness = mutant.recipe().harness();
+        Sections.HARNESS.set(mutant.recipe().harness());
         List<DiscoverySelector> tests = new ArrayList<>();
         for (Method method : mutant.recipe().section().getDeclaredMethods()) {
             Rule rule = method.getAnnotation(Rule.class);
@@ -131,8 +173,10 @@ class MutantsTest {
 
     @Test
     void thereAreEnoughOfThemAndEachSectionRuns() {
-        assertThat(mutants()).hasSizeGreaterThanOrEqualTo(40);
-        assertThat(mutants().map(mutant -> mutant.recipe().section()).map(Sections::runnable))
+        assertThat(Stream.concat(mutants(), remoteMutants())).hasSizeGreaterThanOrEqualTo(100);
+        assertThat(Stream.concat(mutants(), remoteMutants())
+                        .map(mutant -> mutant.recipe().section())
+                        .map(Sections::runnable))
                 .allMatch(HarnessSource.class::isAssignableFrom);
     }
 

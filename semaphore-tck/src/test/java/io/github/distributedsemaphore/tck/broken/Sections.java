@@ -3,37 +3,45 @@ package io.github.distributedsemaphore.tck.broken;
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.AsyncRules;
 import io.github.distributedsemaphore.tck.ContentionRules;
+import io.github.distributedsemaphore.tck.CutRules;
+import io.github.distributedsemaphore.tck.ErrorRules;
+import io.github.distributedsemaphore.tck.FailOverRules;
 import io.github.distributedsemaphore.tck.FairnessRules;
 import io.github.distributedsemaphore.tck.FencingRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.InputRules;
 import io.github.distributedsemaphore.tck.InspectionRules;
 import io.github.distributedsemaphore.tck.InterruptRules;
+import io.github.distributedsemaphore.tck.IsolationRules;
 import io.github.distributedsemaphore.tck.LivenessRules;
 import io.github.distributedsemaphore.tck.LossRules;
+import io.github.distributedsemaphore.tck.LostAnswerRules;
 import io.github.distributedsemaphore.tck.ReleaseRules;
 import io.github.distributedsemaphore.tck.ResizeRules;
+import io.github.distributedsemaphore.tck.RestartRules;
 import io.github.distributedsemaphore.tck.SafetyRules;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.StallRules;
+import io.github.distributedsemaphore.tck.StormRules;
 import io.github.distributedsemaphore.tck.TimeoutRules;
 import io.github.distributedsemaphore.tck.VerificationRules;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/** The sections of the kit as classes that can be run over whatever {@link #harness} makes. */
+/** The sections of the kit as classes that can be run over whatever {@link #HARNESS} makes. */
 final class Sections {
-    /** What the next run is over; runs follow one another. */
-    static Supplier<SemaphoreTckHarness> harness = () -> {
+    /** What the next run of this thread is over. */
+    static final ThreadLocal<Supplier<SemaphoreTckHarness>> HARNESS = ThreadLocal.withInitial(() -> () -> {
         throw new IllegalStateException("nothing to run over");
-    };
+    });
 
     private Sections() {}
 
-    /** Supplies what {@link Sections#harness} makes. */
+    /** Supplies what {@link Sections#HARNESS} makes. */
     interface Source extends HarnessSource {
         @Override
         default SemaphoreTckHarness harness() {
-            return harness.get();
+            return HARNESS.get().get();
         }
     }
 
@@ -73,4 +81,20 @@ final class Sections {
     static class Timeout extends TimeoutRules implements Source {}
 
     static class Verification extends VerificationRules implements Source {}
+
+    static class LostAnswer extends LostAnswerRules implements Source {}
+
+    static class Cut extends CutRules implements Source {}
+
+    static class Isolation extends IsolationRules implements Source {}
+
+    static class Stall extends StallRules implements Source {}
+
+    static class Restart extends RestartRules implements Source {}
+
+    static class FailOver extends FailOverRules implements Source {}
+
+    static class Errors extends ErrorRules implements Source {}
+
+    static class Storm extends StormRules implements Source {}
 }

@@ -1,0 +1,139 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.time.Duration;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Rules of sections 1, 13 and 14 about a holder that is cut off: for a moment, and for so long that it loses its slot. */
+@Section
+public abstract class IsolationRules {
+    /** For subclasses. */
+    protected IsolationRules() {}
+
+    @Test
+    @Rule({"13.3", "6.6"})
+    void aShortCutLosesNothingOrIsTold(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
+        for (int i = 0; i < 3; i++) {
+            // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(i == 1 ? Ending.FINISH : Ending.RESET);
+            Attempt<Verification> verify = Attempt.of(tck, "verify()", held.permit()::verify);
+            Pause.millis(budget(tck, held.permit()).toMillis());
+            if (tck.has(Capability.LEASE)) {
+                assertThat(others.tryAcquire())
+                        .as("the slot of a holder that was cut off for a moment")
+                        .isEmpty();
+            }
+            verify.ended();
+            refusal.heal();
+            Verification found = Observer.verified(tck, held.permit());
+            if (tck.has(Capability.LEASE)) {
+                assertThat(found)
+                        .as("a permit whose holder was cut off for a moment")
+                        .isEqualTo(Verification.HELD);
+                assertThat(held.permit().isValid())
+                        .as("isValid after a cut that was shorter than the lease")
+                        .isTrue();
+            } else if (found == Verification.LOST) {
+                held.awaitTold(tck.guarantees().lossNotice());
+                break;
+            }
+        }
+        assertThat(held.losses())
+                .as("losses told")
+                .hasSize(tck.has(Capability.LEASE) ? 0 : held.losses().size());
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
+    }
+
+    /** A short part of the time that is left; where there is none, a moment. */
+    private static Duration budget(TckFixture tck, Permit permit) {
+        return permit.validUntil().isNever()
+                ? tck.quiet()
+                : Duration.ofNanos(Math.max(0, permit.validUntil().nanosFrom(System.nanoTime())) / 6);
+    }
+
+    @Test
+    @Rule({"1.10", "13.3"})
+    void aHolderThatIsCutOffKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, proxy -> {
+            LinkFault refusal = proxy.refuse();
+            proxy.cut(Ending.RESET);
+            return refusal;
+        });
+    }
+
+    @Test
+    @Rule({"14.3", "13.5", "1.10"})
+    void aHolderWhoseRenewalsStickKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, proxy -> proxy.stall(Direction.REQUESTS));
+    }
+
+    @Test
+    @Rule({"1.10", "13.5"})
+    void aHolderThatHearsNothingKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, proxy -> proxy.lose(Direction.ANSWERS));
+    }
+
+    private static void outlast(TckFixture tck, Function<TcpProxy, LinkFault> cutOff) throws Exception {
+        if (!tck.has(Capability.CRASH_RELEASE)) {
+            throw new TestAbortedException("CRASH_RELEASE is not declared: a holder that is cut off keeps its slot");
+        }
+        String name = tck.create(1);
+        Route route = tck.route();
+        Watched former =
+                new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
+        Permit successor;
+        try (LinkFault fault = cutOff.apply(route.proxy())) {
+            long since = System.nanoTime();
+            successor = new Observer(tck, tck.home().semaphore(name))
+                    .takeOver("the slot of a holder that was cut off is free within the detection time");
+            long granted = System.nanoTime();
+            former.assertNoOverlap(Fault.LINK_CUT, granted);
+            former.awaitTold(tck.guarantees().lossNotice().plus(tck.guarantees().operation()));
+            assertThat(former.permit().verify()).isEqualTo(Verification.LOST);
+            tck.await("the fault strikes", () -> fault.strikes() > 0);
+            tck.measure(Bound.DETECTION, granted - since);
+        }
+        assertGoneForGood(tck, former, successor);
+        successor.release();
+        Observer.assertWorks(tck, route.client().semaphore(name));
+        tck.assertFree(name, 1);
+    }
+
+    /** What the former holder still does harms nobody, also what arrives late. */
+    private static void assertGoneForGood(TckFixture tck, Watched former, Permit successor) {
+        assertThat(former.permit().release()).as("the late release").isEqualTo(ReleaseOutcome.WAS_LOST);
+        tck.proveNothing(
+                "the successor keeps its permit when the former holder is back",
+                () -> successor.verify() == Verification.HELD);
+        assertThat(former.permit().isValid())
+                .as("isValid of a lost permit when the link is back")
+                .isFalse();
+        assertThat(former.losses()).as("losses told").hasSize(1);
+        if (tck.has(Capability.FENCING)) {
+            assertThat(successor.fence().epoch())
+                    .as("epoch of the successor")
+                    .isGreaterThan(former.permit().fence().epoch());
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** Rules of sections 10 and 13 about a link that is silent or slow. */
+@Section
+public abstract class StallRules {
+    private static final Duration AT_ONCE = Duration.ofMillis(300);
+
+    /** For subclasses. */
+    protected StallRules() {}
+
+    /** One client behind a link that goes one way only, or not at all. */
+    private record Silenced(
+            DistributedSemaphore semaphore,
+            LinkFault stall,
+            Attempt<Optional<Permit>> attempt,
+            Attempt<Permit> waiter) {}
+
+    @Test
+    @Rule("13.5")
+    void aLinkThatIsSilentIsNoticedByEachCallInTime(TckFixture tck) throws Exception {
+        String free = tck.create(6);
+        String full = tck.create(1);
+        Permit held = tck.take(tck.home().semaphore(full), 1).get(0);
+        List<Silenced> all = new ArrayList<>();
+        for (Direction[] directions :
+                List.of(new Direction[0], new Direction[] {Direction.REQUESTS}, new Direction[] {Direction.ANSWERS})) {
+            all.add(silenced(tck, directions, free, full));
+        }
+        for (Silenced one : all) {
+            one.attempt().ended().failure(free);
+            // A waiter first asks again: it may find out one operation later than a call does.
+            one.waiter()
+                    .endedWithin(Observer.settling(tck).plus(tck.guarantees().operation()));
+            one.waiter().failure(full);
+            one.stall().close();
+        }
+        for (Silenced one : all) {
+            Observer.assertWorks(tck, one.semaphore());
+        }
+        held.release();
+        new Observer(tck, tck.home().semaphore(free)).awaitFree(6, "requests that arrive late take nothing for long");
+        tck.assertFree(free, 6);
+        new Observer(tck, tck.home().semaphore(full)).awaitFree(1, "waiters that were silenced leave nothing");
+        tck.assertFree(full, 1);
+    }
+
+    private static Silenced silenced(TckFixture tck, Direction[] directions, String free, String full) {
+        Route route = tck.route();
+        SemaphoreClient client = route.client();
+        DistributedSemaphore semaphore = client.semaphore(free);
+        Observer.assertWorks(tck, semaphore);
+        Attempt<Permit> waiter = Attempt.of(
+                tck,
+                "a waiter behind a silent link",
+                () -> client.semaphore(full).acquire(Duration.ofHours(1)));
+        waiter.awaitBlocked();
+        LinkFault stall = route.proxy().stall(directions);
+        Attempt<Optional<Permit>> attempt = Attempt.of(tck, "tryAcquire behind a silent link", semaphore::tryAcquire);
+        return new Silenced(semaphore, stall, attempt, waiter);
+    }
+
+    @Test
+    @Rule("10.3")
+    void whileTheBackendStallsTheAsynchronousMethodsReturnAtOnce(TckFixture tck) {
+        String name = tck.create(4);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        List<CompletableFuture<?>> futures = new ArrayList<>();
+        try (LinkFault stall = route.proxy().stall()) {
+            futures.add(atOnce(tck, "acquireAsync()", semaphore::acquireAsync));
+            tck.await("the link stalls an exchange", () -> stall.strikes() > 0);
+            futures.add(atOnce(tck, "acquireAsync() during an exchange", semaphore::acquireAsync));
+            futures.add(atOnce(tck, "acquireAsync(0)", () -> semaphore.acquireAsync(Duration.ZERO)));
+            futures.add(atOnce(tck, "acquireAsync(2, 1 h)", () -> semaphore.acquireAsync(2, Duration.ofHours(1))));
+            atOnce(tck, "cancel", () -> {
+                futures.get(1).cancel(true);
+                return futures.get(1);
+            });
+            tck.await(
+                    "futures end within the operation bound although the backend stalls",
+                    Observer.settling(tck),
+                    () -> futures.stream().allMatch(CompletableFuture::isDone));
+        }
+        futures.forEach(StallRules::giveBack);
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(4, "what was asked for in a stall is not kept");
+        Observer.assertWorks(tck, semaphore);
+    }
+
+    private static <T> CompletableFuture<T> atOnce(TckFixture tck, String what, Supplier<CompletableFuture<T>> call) {
+        long start = System.nanoTime();
+        CompletableFuture<T> future = call.get();
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .as("time for which %s blocked its caller while the backend stalls", what)
+                .isLessThan(tck.scaled(AT_ONCE));
+        return future;
+    }
+
+    private static void giveBack(CompletableFuture<?> future) {
+        if (!future.isCompletedExceptionally() && future.join() instanceof Permit permit) {
+            permit.close();
+        } else if (!future.isCompletedExceptionally() && future.join() instanceof PermitGroup group) {
+            group.close();
+        }
+    }
+
+    @Test
+    @Rule("13.6")
+    void aSlowAndUnsteadyLinkLosesNothingAndConfusesNobody(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        String quiet = tck.create(1);
+        Route route = tck.route();
+        Duration most = shorter(tck.guarantees().operation(), tck.guarantees().detectionMax())
+                .dividedBy(25);
+        try (LinkFault delay = route.proxy()
+                        .delay(most.dividedBy(4), most, new Random(tck.random().nextLong()));
+                LinkFault throttle = route.proxy().throttle(200_000)) {
+            Watched held = new Watched(
+                    tck, tck.take(route.client().semaphore(quiet), 1).get(0));
+            long start = System.nanoTime();
+            List<DistributedSemaphore> semaphores = List.of(
+                    route.client().semaphore(name),
+                    route.client().semaphore(name),
+                    tck.home().semaphore(name));
+            Workload workload = Workload.of(2, 6, tck.random().nextLong())
+                    .withRounds(tck.rounds(200, 15), 3_000)
+                    .withTimes(2_000, 200);
+            History history = workload.run(semaphores, tck.recorder("slow"));
+            HistoryChecks.assertValid(
+                    history, tck.has(Capability.FENCING), tck.guarantees().detectionMax());
+            HistoryChecks.assertCouldHaveFailed(history);
+            sitOut(tck, start);
+            assertThat(held.losses()).as("losses told behind a slow link").isEmpty();
+            assertThat(held.permit().isValid())
+                    .as("isValid of a permit that is renewed over a slow link")
+                    .isTrue();
+            held.end();
+            held.permit().release();
+            assertThat(delay.strikes() * throttle.strikes()).isPositive();
+        }
+        tck.assertFree(name, 2);
+        tck.assertFree(quiet, 1);
+    }
+
+    /** A holder is to be renewed several times, where there is time for that. */
+    private static void sitOut(TckFixture tck, long start) {
+        Duration two = tck.guarantees().detectionMax().multipliedBy(2);
+        long wanted = tck.full() ? two.toNanos() : Math.min(two.toNanos(), 4_000_000_000L);
+        long left = wanted - (System.nanoTime() - start);
+        if (left > 0) {
+            Pause.millis(left / 1_000_000);
+        }
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+}

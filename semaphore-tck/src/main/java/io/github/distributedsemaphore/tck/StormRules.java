@@ -1,0 +1,156 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.ProcessLog;
+import io.github.distributedsemaphore.tck.history.Violation;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** Rule 1.12: everything at once, and the recorded history is judged. */
+@Section
+public abstract class StormRules {
+    private static final int LIMIT = 3;
+
+    /** For subclasses. */
+    protected StormRules() {}
+
+    @Test
+    @Rule({"1.12", "13.7"})
+    void underARandomPlanOfFaultsNeverMoreThanTheLimitHold(TckFixture tck, TestReporter reporter) throws Exception {
+        ServerControl server = tck.server();
+        List<Route> routes = List.of(tck.route(server), tck.route(server));
+        SemaphoreClient calm = tck.own(server.connect(ClientSpec.plain(), server.address()));
+        String name = tck.uniqueName();
+        calm.admin().create(name, LIMIT);
+        HistoryRecorder recorder = tck.recorder("storm");
+        AtomicBoolean over = new AtomicBoolean();
+        List<Task<Boolean>> workers = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            DistributedSemaphore semaphore = routes.get(i % 2).client().semaphore(name);
+            Random random = new Random(tck.random().nextLong());
+            workers.add(tck.spawn("storm worker " + i, () -> work(semaphore, recorder, random, over)));
+        }
+        String plan = disturb(tck, server, routes);
+        over.set(true);
+        workers.forEach(Task::result);
+        History history = recorder.history(LIMIT);
+        reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
+        if (exposed(tck)) {
+            throw new HookMissingException("adapter without exposure: an overlap would prove nothing");
+        }
+        assertSafe(tck, history);
+        assertMeaning(history);
+        new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");
+        Conservation.assertFree(calm.semaphore(name), LIMIT, tck.patience());
+    }
+
+    /** Refusals are not judged: what failed on its way may have been granted for a while. */
+    private static void assertSafe(TckFixture tck, History history) {
+        List<Violation> violations =
+                HistoryChecks.violations(history, tck.has(Capability.FENCING), Duration.ZERO).stream()
+                        .filter(violation -> !violation.rule().equals("2.8"))
+                        .toList();
+        if (!violations.isEmpty()) {
+            throw new AssertionError("in the storm " + violations.get(0) + " (and " + (violations.size() - 1)
+                    + " more; tck.seed=" + tck.seed() + ")");
+        }
+    }
+
+    private static boolean exposed(TckFixture tck) {
+        return !tck.guarantees()
+                        .exposure()
+                        .getOrDefault(Fault.LINK_CUT, Duration.ZERO)
+                        .isZero()
+                || !tck.guarantees()
+                        .exposure()
+                        .getOrDefault(Fault.BACKEND_RESTART, Duration.ZERO)
+                        .isZero();
+    }
+
+    private static void assertMeaning(History history) {
+        long grants = history.operations().stream()
+                .filter(operation -> operation.isGrant())
+                .count();
+        if (grants < 10 || HistoryChecks.mostHeld(history) < LIMIT) {
+            throw new FaultMissedException("the storm proves nothing: " + grants + " grants, at most "
+                    + HistoryChecks.mostHeld(history) + " of " + LIMIT + " held at once");
+        }
+    }
+
+    /** Whoever does not know what became of a call goes on as somebody else. */
+    private static boolean work(
+            DistributedSemaphore semaphore, HistoryRecorder recorder, Random random, AtomicBoolean over)
+            throws InterruptedException {
+        ProcessLog log = recorder.process();
+        while (!over.get()) {
+            try {
+                Optional<ProcessLog.Grant> grant = random.nextInt(4) == 0
+                        ? log.tryAcquire(semaphore, 1)
+                        : log.acquire(semaphore, 1, Duration.ofMillis(random.nextInt(100)));
+                if (grant.isPresent()) {
+                    // Some hold on through a fault.
+                    Pause.millis(random.nextInt(5) == 0 ? random.nextInt(150) : random.nextInt(4));
+                    log.release(grant.get());
+                }
+            } catch (SemaphoreException e) {
+                log = recorder.process();
+                Pause.millis(5);
+            }
+        }
+        return true;
+    }
+
+    /** Brings one fault after the other, each when the last has ended; the restart comes once in a quick run. */
+    private static String disturb(TckFixture tck, ServerControl server, List<Route> routes) {
+        StringBuilder plan = new StringBuilder("seed " + tck.seed() + ":");
+        Random random = new Random(tck.random().nextLong());
+        int steps = tck.rounds(60, 6);
+        int restart = random.nextInt(steps);
+        for (int i = 0; i < steps; i++) {
+            Pause.millis(50 + random.nextInt(150));
+            Route route = routes.get(random.nextInt(routes.size()));
+            int choice = i == restart || (tck.full() && random.nextInt(10) == 0) ? 4 : random.nextInt(4);
+            switch (choice) {
+                case 0 -> cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
+                case 1 -> during(route.proxy().stall(), random);
+                case 2 -> during(route.proxy().refuse(), random);
+                case 3 -> during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), random);
+                default -> {
+                    server.kill();
+                    server.start();
+                }
+            }
+            plan.append(' ')
+                    .append(List.of("cut", "stall", "refuse", "lose", "restart").get(choice));
+        }
+        Pause.millis(200);
+        return plan.toString();
+    }
+
+    private static void cut(Route route, Ending ending) {
+        if (route.proxy().openConnections() > 0) {
+            route.proxy().cut(ending);
+        }
+    }
+
+    private static void during(LinkFault fault, Random random) {
+        Pause.millis(20 + random.nextInt(200));
+        fault.heal();
+    }
+}

@@ -1,0 +1,73 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLoss;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A permit whose word about itself is noted all the time: until when it said to be valid, and which losses were told. */
+final class Watched {
+    private final TckFixture tck;
+    private final Permit permit;
+    private final List<PermitLoss> losses = new CopyOnWriteArrayList<>();
+    private final Task<Long> watch;
+    private volatile boolean over;
+
+    Watched(TckFixture tck, Permit permit) {
+        this.tck = tck;
+        this.permit = permit;
+        permit.onLost(losses::add);
+        this.watch = tck.spawn("watch over a permit", this::lastValid);
+    }
+
+    /** Looks before it asks for the time, so that no instant is later than the permit said. */
+    private long lastValid() {
+        long last = Long.MIN_VALUE;
+        while (!over) {
+            long asked = System.nanoTime();
+            if (permit.isValid()) {
+                last = asked;
+            }
+            Pause.millis(1);
+        }
+        return last;
+    }
+
+    Permit permit() {
+        return permit;
+    }
+
+    List<PermitLoss> losses() {
+        return losses;
+    }
+
+    void awaitTold(Duration bound) {
+        tck.await("a holder that was cut off is told of its loss", bound, () -> !losses.isEmpty());
+    }
+
+    void end() {
+        over = true;
+        watch.result();
+    }
+
+    /** Shows that it did not say to be valid for longer than declared after somebody else had the slot. */
+    void assertNoOverlap(Fault fault, long granted) {
+        Duration declared = tck.guarantees().exposure().getOrDefault(fault, Duration.ZERO);
+        long enough = granted + declared.plus(tck.quiet()).toNanos();
+        while (permit.isValid() && enough - System.nanoTime() > 0) {
+            Pause.millis(1);
+        }
+        over = true;
+        Duration overlap = Duration.ofNanos(Math.max(0, watch.result() - granted));
+        if (fault == Fault.LINK_CUT) {
+            tck.measure(Bound.LINK_EXPOSURE, overlap.toNanos());
+        }
+        assertThat(overlap)
+                .as("how long a holder said to be valid after its slot was granted to another, by %s", fault)
+                .isLessThanOrEqualTo(declared);
+    }
+}

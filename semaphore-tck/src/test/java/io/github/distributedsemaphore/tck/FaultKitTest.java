@@ -1,0 +1,117 @@
+package io.github.distributedsemaphore.tck;
+
+import static io.github.distributedsemaphore.tck.KitTest.assertAborts;
+import static io.github.distributedsemaphore.tck.KitTest.assertFails;
+import static io.github.distributedsemaphore.tck.KitTest.patient;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.tck.KitTest.Case;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What cannot be disturbed is reported with the reason, and a fault that did nothing passes for nothing. */
+class FaultKitTest {
+    static class NeedsALink extends Case {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(LinkedMemoryHarness.ALL)) {
+                @Override
+                public Map<Integer, String> absent() {
+                    return Map.of(2, "it is in this process");
+                }
+            };
+        }
+
+        @Test
+        @Rule("13.1")
+        void needs(TckFixture tck) {
+            tck.route();
+        }
+    }
+
+    @Test
+    void withoutALinkARuleIsUntestedForTheReasonGiven() {
+        assertAborts(NeedsALink.class, "the harness has no ServerAccess (level 2): it is in this process"::equals);
+    }
+
+    static class NeedsAServer extends NeedsALink {
+        @Test
+        @Override
+        @Rule("13.7")
+        void needs(TckFixture tck) {
+            tck.server();
+        }
+    }
+
+    @Test
+    void withoutAServerARuleIsUntested() {
+        assertAborts(NeedsAServer.class, "the harness has no ServerControl (level 3)"::equals);
+    }
+
+    abstract static class Linked extends Case {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new LinkedMemoryHarness(patient(LinkedMemoryHarness.ALL));
+        }
+    }
+
+    static class StallsNothing extends Linked {
+        @Test
+        @Rule("13.5")
+        void stalls(TckFixture tck) {
+            try (LinkFault stall = tck.route().proxy().stall()) {
+                assertThat(stall.strikes()).isZero();
+            }
+        }
+    }
+
+    @Test
+    void aFaultThatDidNothingFailsTheTest() {
+        assertFails(StallsNothing.class, text -> text.startsWith("the fault 'stall' had no effect on the link to"));
+    }
+
+    static class CutsNothing extends Linked {
+        @Test
+        @Rule("13.1")
+        void cuts(TckFixture tck) {
+            tck.route().proxy().cut(Ending.RESET);
+        }
+    }
+
+    @Test
+    void aCutOfNothingFailsTheTest() {
+        assertFails(CutsNothing.class, text -> text.startsWith("there is no connection to cut on the link to"));
+    }
+
+    static class LeavesItStopped extends Linked {
+        @Test
+        @Rule("13.7")
+        void stops(TckFixture tck) {
+            ServerControl server = tck.server();
+            server.stop();
+            assertThat(server.isRunning()).isFalse();
+            assertThat(tck.server()).isSameAs(server);
+            assertThat(server.isRunning()).isTrue();
+        }
+    }
+
+    @Test
+    void aServerThatATestLeftStoppedIsStartedForTheNext() {
+        assertThat(KitTest.run(LeavesItStopped.class).succeeded().count()).isEqualTo(1);
+    }
+
+    @Test
+    void aUriLeadsClientsElsewhere() {
+        UriAccess access = new UriAccess("nosuch://user:pw@example.org:1234/db?detection=2s");
+        assertThat(access.address()).isEqualTo(new InetSocketAddress("example.org", 1234));
+        assertThatThrownBy(() -> access.connect(ClientSpec.plain(), new InetSocketAddress("127.0.0.1", 99)))
+                .hasMessageContaining("nosuch");
+        assertThatThrownBy(() -> new UriAccess("redis://a:1,b:2/"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageNotContaining("a:1");
+    }
+}
