@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -34,6 +35,13 @@ class LocalTckTest extends SemaphoreTck {
         Harness(Path directory) {
             super("local:" + directory);
             this.directory = directory;
+        }
+
+        @Override
+        public Map<Integer, String> absent() {
+            return Map.of(
+                    2, "holds are locks on files of this machine: there is no link that could be cut",
+                    3, "there is no server that could be stopped");
         }
 
         @Override
