@@ -182,13 +182,33 @@ public final class RedisServer implements AutoCloseable {
         await();
     }
 
+    /** Ends it in order. */
+    public void stop() {
+        process.destroy();
+        await();
+    }
+
+    public boolean isRunning() {
+        return process.isAlive();
+    }
+
+    /** Removes what a server that does not run has stored. */
+    public void wipe() {
+        if (isRunning()) {
+            throw new IllegalStateException("stop the server before its data are removed");
+        }
+        clean();
+    }
+
     public void restart(String... more) {
         process = launch(more);
     }
 
     private void await() {
         try {
-            process.waitFor(10, TimeUnit.SECONDS);
+            if (!process.waitFor(10, TimeUnit.SECONDS)) {
+                throw new IllegalStateException("redis-server " + process.pid() + " does not end");
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -197,7 +217,12 @@ public final class RedisServer implements AutoCloseable {
     @Override
     public void close() {
         kill();
-        try (Stream<Path> files = Files.walk(folder)) {
+        clean();
+        folder.toFile().delete();
+    }
+
+    private void clean() {
+        try (Stream<Path> files = Files.walk(folder).filter(file -> !file.equals(folder))) {
             files.sorted(Comparator.reverseOrder())
                     .forEach(file -> file.toFile().delete());
         } catch (IOException e) {

@@ -3,7 +3,10 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.ServerAccess;
+import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -21,12 +24,16 @@ class RedisTckTest extends SemaphoreTck {
     }
 
     private static final class Harness extends UriHarness implements StateProbe {
+        private final UriAccess link;
+        private final String settings;
         private final String prefix;
         private final RedisClient client;
         private final StatefulRedisConnection<String, String> connection;
 
         Harness(String address, String prefix) {
             super(address + "?detection=2s&prefix=" + prefix);
+            this.settings = "?detection=2s&prefix=" + prefix;
+            this.link = new UriAccess(uri());
             this.prefix = prefix;
             this.client = RedisClient.create(address);
             this.connection = client.connect();
@@ -34,6 +41,16 @@ class RedisTckTest extends SemaphoreTck {
 
         private RedisCommands<String, String> commands() {
             return connection.sync();
+        }
+
+        @Override
+        public Optional<ServerAccess> link() {
+            return Optional.of(link);
+        }
+
+        @Override
+        public Optional<ServerControl> startServer() {
+            return Optional.of(new RedisControl(settings));
         }
 
         @Override
