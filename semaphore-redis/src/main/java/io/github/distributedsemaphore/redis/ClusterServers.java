@@ -5,7 +5,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.LinkedHashSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -33,10 +33,10 @@ final class ClusterServers implements Servers {
     }
 
     @Override
-    public CompletableFuture<HostAndPort> serverOf(String key, boolean again) {
+    public CompletableFuture<HostAndPort> serverOf(String key) {
         int slot = SlotHash.getSlot(key);
         HostAndPort known = owners.get(slot);
-        if (known != null && !again) {
+        if (known != null) {
             return CompletableFuture.completedFuture(known);
         }
         return look().thenApply(unused -> {
@@ -53,8 +53,13 @@ final class ClusterServers implements Servers {
         return look().thenApply(unused -> List.copyOf(Set.copyOf(owners.values())));
     }
 
+    @Override
+    public void forget(HostAndPort server) {
+        owners.values().removeIf(server::equals);
+    }
+
     private CompletableFuture<Void> look() {
-        Set<HostAndPort> candidates = new LinkedHashSet<>(owners.values());
+        Set<HostAndPort> candidates = new HashSet<>(owners.values());
         candidates.addAll(seeds);
         List<HostAndPort> asked = new ArrayList<>(candidates);
         Collections.shuffle(asked);

@@ -78,6 +78,6 @@ final class ExclusiveWire {
 
     /** The server that has the key. */
     HostAndPort serverOf(String key) {
-        return connections.serverOf(key, false, connections.callDeadline());
+        return connections.serverOf(key, connections.callDeadline());
     }
 }

@@ -103,8 +103,7 @@ final class RedisChannels implements AutoCloseable {
         try {
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
             if (known == null || known.isCompletedExceptionally()) {
-                boolean again = known != null;
-                known = connections.openPubSub(again).thenApply(this::prepare);
+                known = connections.openPubSub().thenApply(this::prepare);
                 connecting = known;
             }
             return known;

@@ -63,11 +63,12 @@ final class RedisConnections implements AutoCloseable {
 
     /** Opens a connection to the server that has the key. */
     RedisWire open(String key, Deadline deadline) {
-        HostAndPort server = serverOf(key, false, deadline);
+        HostAndPort server = serverOf(key, deadline);
         try {
             return open(server, deadline);
         } catch (BackendUnavailableException e) {
-            HostAndPort other = serverOf(key, true, deadline);
+            servers.forget(server);
+            HostAndPort other = serverOf(key, deadline);
             if (other.equals(server)) {
                 throw e;
             }
@@ -75,8 +76,8 @@ final class RedisConnections implements AutoCloseable {
         }
     }
 
-    HostAndPort serverOf(String key, boolean again, Deadline deadline) {
-        return await(servers.serverOf(key, again), deadline, endpoint());
+    HostAndPort serverOf(String key, Deadline deadline) {
+        return await(servers.serverOf(key), deadline, endpoint());
     }
 
     /** When a server turns a connection away, the end may overtake the reason; another attempt tells it. */
@@ -122,8 +123,13 @@ final class RedisConnections implements AutoCloseable {
     }
 
     /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub(boolean again) {
-        return servers.serverOf(RedisLayout.names(settings.prefix()), again).thenCompose(connector::connectPubSub);
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
+        return servers.serverOf(RedisLayout.names(settings.prefix()))
+                .thenCompose(server -> connector.connectPubSub(server).whenComplete((connection, failure) -> {
+                    if (failure != null) {
+                        servers.forget(server);
+                    }
+                }));
     }
 
     /** Runs a task later, on a thread that may not be blocked. */

@@ -1,9 +1,11 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslVerifyMode;
@@ -128,7 +130,7 @@ final class RedisConnector {
                 replies.get(i);
             } else if (replies.all().get(i).error() == null
                     && new ServerInfo(replies.get(i).text()).get("role").equals("slave")) {
-                throw new WireException(server + " is a replica now", null, false);
+                throw new BackendUnavailableException("Redis at " + server + " is a replica now", null);
             }
         }
     }
@@ -145,10 +147,11 @@ final class RedisConnector {
         AsyncCommand<String, String, Reply> last = commands.get(commands.size() - 1);
         ignore(last.whenComplete((reply, failure) -> {
             timer.cancel(false);
-            if (failure == null || last.getOutput().hasError()) {
+            // Any other failure is one of the connection, also if Lettuce leaves a text of its own as the reply.
+            if (failure == null || failure instanceof RedisCommandExecutionException) {
                 answer.complete(batch.replies());
             } else {
-                answer.completeExceptionally(failure);
+                answer.completeExceptionally(new WireException(server + " ended the connection", failure, false));
             }
         }));
         connection.dispatch(commands);

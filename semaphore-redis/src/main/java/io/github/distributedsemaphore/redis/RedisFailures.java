@@ -83,6 +83,11 @@ final class RedisFailures {
 
     /** Whether a connection ended before the server's answer to the first command was known. */
     static boolean isCutInHandshake(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof WireException) {
+                return true;
+            }
+        }
         return reason(failure).contains("closed prematurely");
     }
 

@@ -26,9 +26,16 @@ final class SentinelServers implements Servers {
     }
 
     @Override
-    public CompletableFuture<HostAndPort> serverOf(String key, boolean again) {
+    public CompletableFuture<HostAndPort> serverOf(String key) {
         HostAndPort server = known;
-        return server == null || again ? ask() : CompletableFuture.completedFuture(server);
+        return server == null ? ask() : CompletableFuture.completedFuture(server);
+    }
+
+    @Override
+    public void forget(HostAndPort server) {
+        if (server.equals(known)) {
+            known = null;
+        }
     }
 
     @Override
@@ -62,8 +69,8 @@ final class SentinelServers implements Servers {
     @Override
     public boolean isElsewhere(String error, HostAndPort from) {
         boolean elsewhere = NOT_MASTER.stream().anyMatch(error::startsWith);
-        if (elsewhere && from.equals(known)) {
-            known = null;
+        if (elsewhere) {
+            forget(from);
         }
         return elsewhere;
     }

@@ -5,13 +5,11 @@ import java.util.concurrent.CompletableFuture;
 
 /** Which of the servers that a URI means has the keys of a semaphore. Thread-safe; nothing here blocks. */
 interface Servers {
-    /**
-     * The server that has a key.
-     *
-     * @param key any key of the semaphore
-     * @param again whether to ask anew, because what is known led nowhere
-     */
-    CompletableFuture<HostAndPort> serverOf(String key, boolean again);
+    /** The server that has a key, which may be any of the keys of a semaphore. */
+    CompletableFuture<HostAndPort> serverOf(String key);
+
+    /** This server could not be reached: what is known of it is forgotten, and asked anew. */
+    void forget(HostAndPort server);
 
     /** All servers that semaphores can be on. */
     CompletableFuture<List<HostAndPort>> all();
@@ -30,8 +28,13 @@ interface Servers {
     /** A server that stands alone. */
     record Single(HostAndPort server) implements Servers {
         @Override
-        public CompletableFuture<HostAndPort> serverOf(String key, boolean again) {
+        public CompletableFuture<HostAndPort> serverOf(String key) {
             return CompletableFuture.completedFuture(server);
+        }
+
+        @Override
+        public void forget(HostAndPort unreachable) {
+            // There is no other.
         }
 
         @Override

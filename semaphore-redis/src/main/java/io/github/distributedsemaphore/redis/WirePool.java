@@ -15,7 +15,7 @@ final class WirePool {
 
     /** The connection to the server that has the key. */
     RedisWire wire(String key, Deadline deadline) {
-        RedisWire known = wires.get(connections.serverOf(key, false, deadline));
+        RedisWire known = wires.get(connections.serverOf(key, deadline));
         if (known != null && known.isOpen()) {
             return known;
         }

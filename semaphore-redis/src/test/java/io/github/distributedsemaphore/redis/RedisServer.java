@@ -74,13 +74,15 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /** A sentinel that watches over a server, and is enough on its own to call another one the master. */
-    static RedisServer sentinel(String master, RedisServer watched, String password) {
-        return start(
+    static RedisServer sentinel(String master, RedisServer watched, String password, String... more) {
+        List<String> lines = new ArrayList<>(List.of(
                 SENTINEL,
                 "sentinel monitor " + master + " 127.0.0.1 " + watched.port() + " 1",
                 "sentinel auth-pass " + master + " " + password,
                 "sentinel down-after-milliseconds " + master + " 300",
-                "sentinel failover-timeout " + master + " 3000");
+                "sentinel failover-timeout " + master + " 3000"));
+        lines.addAll(List.of(more));
+        return start(lines.toArray(String[]::new));
     }
 
     private List<String> command() throws IOException {
@@ -198,6 +200,20 @@ public final class RedisServer implements AutoCloseable {
             throw new IllegalStateException("stop the server before its data are removed");
         }
         clean();
+    }
+
+    /** Stops it without ending it: connections stay, answers do not come. */
+    void freeze() {
+        try {
+            new ProcessBuilder("sh", "-c", "kill -STOP " + process.pid())
+                    .inheritIO()
+                    .start()
+                    .waitFor(10, TimeUnit.SECONDS);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     public void restart(String... more) {

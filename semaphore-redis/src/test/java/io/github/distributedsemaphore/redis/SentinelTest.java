@@ -2,24 +2,30 @@ package io.github.distributedsemaphore.redis;
 
 import static io.github.distributedsemaphore.redis.Redis.giveBack;
 import static io.github.distributedsemaphore.redis.Redis.take;
-import static io.github.distributedsemaphore.redis.Redis.takeHolds;
 import static io.github.distributedsemaphore.redis.Redis.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A master, its replica, and a sentinel that replaces the one by the other. */
 class SentinelTest {
@@ -44,9 +50,13 @@ class SentinelTest {
         // One that is down must not matter.
         String uri = "redis-sentinel://:pw@127.0.0.1:" + RedisServer.freePort() + ",127.0.0.1:" + sentinel.port()
                 + "/?master=main&detection=1m";
-        backend = new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+        backend = open(uri);
         backend.admin().create("jobs", 2);
         session = backend.open("jobs", new Redis.Ear());
+    }
+
+    private static SemaphoreBackend open(String uri) {
+        return new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
     }
 
     @AfterEach
@@ -89,21 +99,55 @@ class SentinelTest {
                 .until(() -> !sentinel.say("SENTINEL replicas main").equals("*0"));
     }
 
-    @Test
-    void afterAFailOverHoldersHoldAndEpochsRise() {
+    /** A request that the old master was sent, and did not answer, is first found out about. */
+    private Answer takeOrFindOut() {
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, false);
+        try {
+            return session.exchange(one).answers().get(0);
+        } catch (OutcomeUnknownException e) {
+            return await().atMost(Duration.ofSeconds(60))
+                    .ignoreExceptions()
+                    .until(() -> session.resolve(one), Objects::nonNull)
+                    .answers()
+                    .get(0);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void afterAFailOverHoldersHoldAndEpochsRise(boolean killed) {
         Hold hold = takeOne(session);
         Hold released = takeOne(session);
         giveBack(session, released);
         awaitReplica(1);
-        master.kill();
+        if (killed) {
+            master.kill();
+        } else {
+            master.freeze();
+        }
         await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(this::isOver);
 
         assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
-        Hold next = takeHolds(session, 1).get(0);
+        Answer answer = await().atMost(Duration.ofSeconds(60))
+                .ignoreExceptions()
+                .until(this::takeOrFindOut, Answer.Granted.class::isInstance);
+        Hold next = ((Answer.Granted) answer).holds().get(0);
         assertThat(next.slot()).isEqualTo(released.slot());
         assertThat(next.epoch()).isGreaterThan(released.lastEpoch());
         assertThat(backend.admin().describe("jobs").orElseThrow().free()).isZero();
         assertThat(giveBack(session, hold, next).lost()).isEmpty();
+    }
+
+    @Test
+    void sentinelsMayAskForAPasswordOfTheirOwn() {
+        try (RedisServer guarded = RedisServer.sentinel("main", master, "pw", "requirepass hush")) {
+            String uri = "redis-sentinel://:pw@127.0.0.1:" + guarded.port() + "/?master=main";
+            assertThatThrownBy(() -> open(uri)).isInstanceOf(BackendAccessException.class);
+            assertThatThrownBy(() -> open(uri + "&sentinelPassword=pw")).isInstanceOf(BackendAccessException.class);
+            try (SemaphoreBackend other = open(uri + "&sentinelPassword=hush")) {
+                assertThat(other.admin().names()).containsExactly("jobs");
+            }
+        }
     }
 
     @Test
