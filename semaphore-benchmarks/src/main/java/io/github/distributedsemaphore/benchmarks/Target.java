@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import java.math.BigDecimal;
 import java.util.function.Function;
 
 /**
@@ -12,11 +13,15 @@ import java.util.function.Function;
  */
 record Target(String claim, boolean atLeast, double bound, Function<CellResult, Series> figure) {
     static Target atLeast(double bound, String what, Function<CellResult, Series> figure) {
-        return new Target("at least " + Series.rounded(bound) + " " + what, true, bound, figure);
+        return new Target("at least " + exactly(bound) + " " + what, true, bound, figure);
     }
 
     static Target atMost(double bound, String what, Function<CellResult, Series> figure) {
-        return new Target("at most " + Series.rounded(bound) + " " + what, false, bound, figure);
+        return new Target("at most " + exactly(bound) + " " + what, false, bound, figure);
+    }
+
+    private static String exactly(double bound) {
+        return BigDecimal.valueOf(bound).stripTrailingZeros().toPlainString();
     }
 
     boolean isReached(CellResult result) {

@@ -39,8 +39,8 @@ class CellResultTest {
         Target atLeast = Target.atLeast(40, "pairs/s", r -> r.figure("ours", Sample::pairsPerSecond));
         Target atMost = Target.atMost(39, "pairs/s", r -> r.figure("ours", Sample::pairsPerSecond));
 
-        assertThat(atLeast.verdict(result)).isEqualTo("at least 40.0 pairs/s: 40.0 (10.0..90.0), reached");
-        assertThat(atMost.verdict(result)).isEqualTo("at most 39.0 pairs/s: 40.0 (10.0..90.0), NOT REACHED");
+        assertThat(atLeast.verdict(result)).isEqualTo("at least 40 pairs/s: 40.0 (10.0..90.0), reached");
+        assertThat(atMost.verdict(result)).isEqualTo("at most 39 pairs/s: 40.0 (10.0..90.0), NOT REACHED");
     }
 
     @Test
