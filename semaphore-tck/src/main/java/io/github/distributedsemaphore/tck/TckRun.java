@@ -159,6 +159,7 @@ final class TckRun implements AutoCloseable {
     @Override
     public void close() {
         Failures failures = new Failures();
+        failures.collect(hygiene::assertAllGone);
         if (settings.report()) {
             failures.collect(this::report);
         }

@@ -24,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.EventConditions;
 import org.junit.platform.testkit.engine.Events;
@@ -40,12 +41,15 @@ class KitTest {
     }
 
     private static Events run(Class<?> section, Map<String, String> parameters) {
+        return results(section, parameters).testEvents();
+    }
+
+    private static EngineExecutionResults results(Class<?> section, Map<String, String> parameters) {
         return EngineTestKit.engine("junit-jupiter")
                 .selectors(selectClass(section))
                 .configurationParameter("tck.patience", "500ms")
                 .configurationParameters(parameters)
-                .execute()
-                .testEvents();
+                .execute();
     }
 
     static void assertFails(Class<?> section, Predicate<String> text) {
@@ -151,6 +155,56 @@ class KitTest {
                         1,
                         event(EventConditions.finishedWithFailure(
                                 message("things are left at the backend after the test: [key-1]"))));
+    }
+
+    static class LeavesThingsOfTheDead extends Case {
+        private static final Set<String> THINGS = ConcurrentHashMap.newKeySet();
+        private static volatile long goneNanos;
+
+        @Override
+        public SemaphoreTckHarness harness() {
+            THINGS.clear();
+            ProbedServer slow = new ProbedServer(Duration.ofMillis(5_100), MemoryServer.ALL);
+            return new MemoryHarness(slow) {
+                @Override
+                public Leftovers leftovers() {
+                    if (System.nanoTime() - goneNanos > 0) {
+                        THINGS.remove("key-2");
+                    }
+                    return Leftovers.of(THINGS);
+                }
+            };
+        }
+
+        @Test
+        @Rule("16.4")
+        void leavesForGood(TckFixture tck) {
+            tck.home();
+            THINGS.add("key-1");
+        }
+
+        @Test
+        @Rule("16.4")
+        void leavesForAWhile(TckFixture tck) {
+            tck.home();
+            goneNanos = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+            THINGS.add("key-2");
+        }
+    }
+
+    @Test
+    void whatTheDeadLeaveIsLookedForAtTheEndIfDetectionIsSlow() {
+        EngineExecutionResults results = results(LeavesThingsOfTheDead.class, Map.of("tck.report", "false"));
+        assertThat(results.testEvents().succeeded().count()).isEqualTo(2);
+        results.containerEvents()
+                .assertThatEvents()
+                .haveExactly(
+                        1,
+                        event(
+                                EventConditions.finishedWithFailure(
+                                        message(
+                                                text -> text.startsWith(
+                                                        "things are left at the backend by an earlier test, after the detection time: [key-1]")))));
     }
 
     static class OverlooksAFailure extends Case {
