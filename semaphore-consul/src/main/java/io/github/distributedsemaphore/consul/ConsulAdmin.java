@@ -188,7 +188,11 @@ final class ConsulAdmin implements BackendAdmin {
         try {
             ConsulHttp.Reply reply = http.get("/v1/kv/" + root, "keys", "consistent");
             if (reply.status() == 404) {
-                return List.of();
+                // Without rights the listing is empty as well; a single key tells.
+                reply = http.get("/v1/kv/" + root + KeyNames.LIMIT, "consistent");
+                if (reply.isOk() || reply.status() == 404) {
+                    return List.of();
+                }
             }
             if (!reply.isOk()) {
                 throw Failures.refused(subject, reply);

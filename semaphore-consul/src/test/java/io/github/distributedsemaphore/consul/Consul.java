@@ -25,7 +25,11 @@ final class Consul {
     }
 
     static SemaphoreBackend open(String... settings) {
-        return new ConsulBackendProvider().open(BackendUri.parse(uri(settings)), HolderInfo.ofThisProcess("test"));
+        return openAt(uri(settings));
+    }
+
+    static SemaphoreBackend openAt(String uri) {
+        return new ConsulBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
     }
 
     static String uniqueName() {

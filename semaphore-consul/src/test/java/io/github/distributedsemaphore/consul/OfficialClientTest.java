@@ -16,6 +16,10 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.ClientSpec;
+import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentLauncher;
+import io.github.distributedsemaphore.tck.agent.AgentPool;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -69,7 +73,7 @@ class OfficialClientTest {
 
     private Process lock(int limit, String command) {
         ProcessBuilder builder =
-                new ProcessBuilder(ConsulServer.binary(), "lock", "-n", Integer.toString(limit), name, command);
+                new ProcessBuilder(ConsulAgent.binary(), "lock", "-n", Integer.toString(limit), name, command);
         builder.environment().put("CONSUL_HTTP_ADDR", server.address());
         builder.redirectErrorStream(true)
                 .redirectOutput(directory.resolve("out-" + processes.size()).toFile());
@@ -186,20 +190,23 @@ class OfficialClientTest {
         String enter = "f=$(mktemp -p " + inside + "); ls " + inside + " | wc -l >> " + counts
                 + "; sleep 0.0$((RANDOM % 9)); rm $f";
         ExecutorService threads = Executors.newFixedThreadPool(6);
-        try (SemaphoreClient client = SemaphoreClient.connect(Consul.uri("detection=22s"))) {
+        String uri = Consul.uri("detection=22s");
+        try (SemaphoreClient client = SemaphoreClient.connect(uri);
+                AgentPool jvms = new AgentPool(AgentLauncher.sameClassPath(uri))) {
             DistributedSemaphore semaphore = client.semaphore(name);
             List<Future<Integer>> workers = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 workers.add(threads.submit(() -> repeat(25, () -> enterByPermit(semaphore, inside, counts))));
                 workers.add(threads.submit(() -> repeat(8, () -> enterByCommand(enter))));
             }
-            // On each side one dies inside: its place is lost for the detection bound, and then found again.
+            // On each side a process is killed inside: its place is lost for the detection bound, and then found again.
             Process victim = lockAndStay("victim");
             await().atMost(Duration.ofSeconds(20)).until(() -> isInside("victim"));
             kill(victim);
-            BackendSession ours = backend.open(name, new Consul.Losses());
-            await().atMost(Duration.ofSeconds(20)).until(() -> take(ours, 1) instanceof Answer.Granted);
-            ours.abort();
+            try (Agent ours = jvms.take(ClientSpec.plain())) {
+                assertThat(ours.acquire(name, 1, Duration.ofSeconds(60))).isPresent();
+                ours.kill9();
+            }
             for (Future<Integer> worker : workers) {
                 assertThat(worker.get(90, TimeUnit.SECONDS)).isPositive();
             }
@@ -240,7 +247,7 @@ class OfficialClientTest {
 
     private Object enterByCommand(String command) throws Exception {
         ProcessBuilder builder =
-                new ProcessBuilder(ConsulServer.binary(), "lock", "-n", "3", name, "bash -c '" + command + "'");
+                new ProcessBuilder(ConsulAgent.binary(), "lock", "-n", "3", name, "bash -c '" + command + "'");
         builder.environment().put("CONSUL_HTTP_ADDR", server.address());
         Process process = builder.redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)

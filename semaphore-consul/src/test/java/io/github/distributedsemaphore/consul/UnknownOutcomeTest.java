@@ -11,10 +11,8 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,8 +28,7 @@ class UnknownOutcomeTest {
 
     @BeforeEach
     void open() {
-        BackendUri uri = BackendUri.parse("consul://" + link.address());
-        backend = new ConsulBackendProvider().open(uri, HolderInfo.ofThisProcess("test"));
+        backend = Consul.openAt("consul://" + link.address());
         backend.admin().create(name, 3);
         session = backend.open(name, new Consul.Losses());
     }

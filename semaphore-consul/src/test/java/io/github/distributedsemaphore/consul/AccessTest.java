@@ -1,0 +1,124 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
+import static io.github.distributedsemaphore.consul.Consul.take;
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.List;
+import java.util.UUID;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Tokens with and without rights, on an agent that denies by default. */
+class AccessTest {
+    private static final String ROOT_TOKEN = UUID.randomUUID().toString();
+    private static final String NAME = "guarded";
+    private static ConsulAgent agent;
+
+    @BeforeAll
+    static void start() {
+        agent = ConsulAgent.inMemory(
+                ConsulAgent.freePorts(4),
+                ROOT_TOKEN,
+                "-hcl",
+                "acl { enabled = true default_policy = \"deny\" tokens { master = \"" + ROOT_TOKEN + "\" } }");
+        try (SemaphoreBackend backend = open(ROOT_TOKEN)) {
+            backend.admin().create(NAME, 2);
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        agent.close();
+    }
+
+    private static SemaphoreBackend open(String token) {
+        return Consul.openAt(
+                "consul://" + agent.server().address() + "?prefix=app" + (token.isEmpty() ? "" : "&token=" + token));
+    }
+
+    private static String tokenFor(String rules) {
+        String name = "policy-" + UUID.randomUUID();
+        JsonObject policy = new JsonObject();
+        policy.addProperty("Name", name);
+        policy.addProperty("Rules", rules);
+        agent.server().send("PUT", "/v1/acl/policy", policy.toString());
+        JsonObject link = new JsonObject();
+        link.addProperty("Name", name);
+        JsonArray policies = new JsonArray();
+        policies.add(link);
+        JsonObject token = new JsonObject();
+        token.add("Policies", policies);
+        String made =
+                agent.server().send("PUT", "/v1/acl/token", token.toString()).body();
+        return Json.text(Json.parse(made).getAsJsonObject(), "SecretID");
+    }
+
+    @Test
+    void theRightsThatTheDocumentsNameAreEnough() {
+        String token =
+                tokenFor("key_prefix \"app/\" { policy = \"write\" } session_prefix \"\" { policy = \"write\" }");
+        try (SemaphoreBackend backend = open(token);
+                BackendSession session = backend.open("enough", new Consul.Losses())) {
+            assertThat(backend.admin().create("enough", 1)).isTrue();
+            Hold hold = takeOne(session);
+            assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+            assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+            assertThat(giveBack(session, hold).lost()).isEmpty();
+            assertThat(backend.admin().names()).contains("enough", NAME);
+            assertThat(backend.admin().destroy("enough")).isTrue();
+        }
+    }
+
+    @Test
+    void withoutRightsNothingLooksEmptyOrMissing() {
+        for (String token : List.of("", UUID.randomUUID().toString(), tokenFor("operator = \"read\""))) {
+            try (SemaphoreBackend backend = open(token);
+                    BackendSession session = backend.open(NAME, new Consul.Losses())) {
+                refused(token, () -> take(session, 1));
+                refused(token, () -> backend.admin().describe(NAME));
+                refused(token, () -> backend.admin().create(NAME, 2));
+                refused(token, () -> backend.admin().create("other", 2));
+                refused(token, () -> backend.admin().resize(NAME, 3));
+                refused(token, () -> backend.admin().destroy(NAME));
+                refused(token, () -> backend.admin().retiredHolders(NAME));
+                refused(token, () -> backend.admin().names());
+            }
+        }
+    }
+
+    @Test
+    void whoMayOnlyReadSeesEverythingAndChangesNothing() {
+        String token = tokenFor("key_prefix \"app/\" { policy = \"read\" } session_prefix \"\" { policy = \"write\" }");
+        try (SemaphoreBackend backend = open(token);
+                BackendSession session = backend.open(NAME, new Consul.Losses())) {
+            assertThat(backend.admin().describe(NAME).orElseThrow().free()).isEqualTo(2);
+            assertThat(backend.admin().names()).contains(NAME);
+            refused(token, () -> take(session, 1));
+            refused(token, () -> backend.admin().resize(NAME, 3));
+            refused(token, () -> backend.admin().destroy(NAME));
+            assertThat(backend.admin().describe(NAME).orElseThrow().free()).isEqualTo(2);
+        }
+    }
+
+    private static void refused(String token, ThrowingCallable call) {
+        assertThatThrownBy(call)
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("write")
+                .satisfies(thrown -> assertThat(
+                                token.isEmpty() || !thrown.toString().contains(token))
+                        .as("the token is not in the message")
+                        .isTrue());
+    }
+}

@@ -1,0 +1,171 @@
+package io.github.distributedsemaphore.consul;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A process of the {@code consul} command that serves a test, on free ports of the loopback. It can be killed, and started
+ * again on the same ports with the data it had.
+ */
+final class ConsulAgent implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final List<String> command = new ArrayList<>();
+    private final ConsulServer server;
+    private final int serverPort;
+    private Process process;
+
+    private ConsulAgent(List<Integer> ports, String token, List<String> options) {
+        server = new ConsulServer("127.0.0.1:" + ports.get(0), token);
+        serverPort = ports.get(1);
+        command.addAll(List.of(binary(), "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
+        command.addAll(List.of("-http-port", ports.get(0).toString()));
+        command.addAll(List.of("-server-port", ports.get(1).toString()));
+        command.addAll(List.of("-serf-lan-port", ports.get(2).toString()));
+        command.addAll(List.of("-serf-wan-port", ports.get(3).toString()));
+        command.addAll(List.of("-dns-port", "-1", "-grpc-port", "-1", "-hcl", "disable_update_check = true"));
+        command.addAll(options);
+        start();
+    }
+
+    /** Starts an agent that keeps everything in memory. */
+    static ConsulAgent inMemory(String... options) {
+        return inMemory(freePorts(4), "", options);
+    }
+
+    /** Starts an agent in memory whose own look is taken with a token. */
+    static ConsulAgent inMemory(List<Integer> ports, String token, String... options) {
+        List<String> all = new ArrayList<>(List.of("-dev", "-node", "test"));
+        all.addAll(List.of(options));
+        return led(new ConsulAgent(ports, token, all));
+    }
+
+    /** Starts one server that keeps its data in a directory. */
+    static ConsulAgent onDisk(Path data) {
+        return led(server(data, freePorts(4), 1, List.of()));
+    }
+
+    /** Starts servers that are one cluster. */
+    static List<ConsulAgent> cluster(Path data, int size) {
+        List<List<Integer>> ports = new ArrayList<>();
+        List<Integer> all = freePorts(4 * size);
+        List<String> join = new ArrayList<>(List.of("-retry-interval", "1s"));
+        for (int i = 0; i < size; i++) {
+            ports.add(all.subList(4 * i, 4 * i + 4));
+            join.addAll(List.of("-retry-join", "127.0.0.1:" + ports.get(i).get(2)));
+        }
+        List<ConsulAgent> servers = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            servers.add(server(data.resolve("server" + i), ports.get(i), size, join));
+        }
+        servers.forEach(ConsulAgent::led);
+        return servers;
+    }
+
+    private static ConsulAgent server(Path data, List<Integer> ports, int size, List<String> join) {
+        List<String> options = new ArrayList<>(List.of("-server", "-bootstrap-expect", Integer.toString(size)));
+        options.addAll(List.of("-node", data.getFileName().toString(), "-data-dir", data.toString()));
+        // The default is five times as patient with a leader that does not answer.
+        options.addAll(List.of("-hcl", "performance { raft_multiplier = 1 }"));
+        options.addAll(join);
+        return new ConsulAgent(ports, "", options);
+    }
+
+    private static ConsulAgent led(ConsulAgent agent) {
+        try {
+            agent.awaitLeader();
+            return agent;
+        } catch (RuntimeException | Error e) {
+            agent.close();
+            throw e;
+        }
+    }
+
+    /** Returns the path of the {@code consul} command. */
+    static String binary() {
+        for (String directory : System.getenv("PATH").split(File.pathSeparator)) {
+            Path binary = Path.of(directory, "consul");
+            if (Files.isExecutable(binary)) {
+                return binary.toString();
+            }
+        }
+        throw new IllegalStateException(
+                "These tests need Consul: put the consul command on the PATH (.ci/install-consul"
+                        + " installs 1.8.7 on Debian, as root)");
+    }
+
+    static List<Integer> freePorts(int number) {
+        List<ServerSocket> sockets = new ArrayList<>();
+        try {
+            for (int i = 0; i < number; i++) {
+                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            }
+            List<Integer> ports =
+                    sockets.stream().map(ServerSocket::getLocalPort).toList();
+            for (ServerSocket socket : sockets) {
+                socket.close();
+            }
+            return ports;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What an operator does there. */
+    ConsulServer server() {
+        return server;
+    }
+
+    /** Returns the port by which other servers know it. */
+    int serverPort() {
+        return serverPort;
+    }
+
+    /** Starts the process, again if need be; does not wait until it serves. */
+    void start() {
+        try {
+            process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Waits until it serves what only a leader can. */
+    void awaitLeader() {
+        await("the Consul agent at " + server.address() + " has a leader")
+                .atMost(PATIENCE)
+                .failFast("the Consul agent has ended", () -> !process.isAlive())
+                .until(server::hasLeader);
+    }
+
+    /** Ends it as {@code kill -9} does. */
+    void kill() {
+        process.destroyForcibly();
+        try {
+            if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                throw new IllegalStateException("Consul process " + process.pid() + " does not end");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        kill();
+    }
+}
