@@ -2,12 +2,17 @@ package io.github.distributedsemaphore.consul;
 
 import java.io.IOException;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
 import org.apache.http.HttpHost;
 import org.apache.http.HttpRequest;
 import org.apache.http.client.ClientProtocolException;
 import org.apache.http.client.config.RequestConfig;
 import org.apache.http.client.methods.CloseableHttpResponse;
 import org.apache.http.client.methods.HttpUriRequest;
+import org.apache.http.config.RegistryBuilder;
+import org.apache.http.conn.socket.ConnectionSocketFactory;
+import org.apache.http.conn.socket.PlainConnectionSocketFactory;
+import org.apache.http.conn.ssl.SSLConnectionSocketFactory;
 import org.apache.http.impl.client.CloseableHttpClient;
 import org.apache.http.impl.client.HttpClients;
 import org.apache.http.impl.conn.PoolingHttpClientConnectionManager;
@@ -25,9 +30,19 @@ final class AbortableHttpClient extends CloseableHttpClient {
     private static final ThreadLocal<@Nullable Handle> CURRENT = new ThreadLocal<>();
 
     private final CloseableHttpClient client;
-    private final PoolingHttpClientConnectionManager connections = new PoolingHttpClientConnectionManager();
 
-    AbortableHttpClient(int connectMillis, int answerMillis, int maxConnections) {
+    /**
+     * Creates it; connects to nothing yet.
+     *
+     * @param tls whom to trust and who we are, for {@code https}; null if that is not used
+     */
+    AbortableHttpClient(int connectMillis, int answerMillis, int maxConnections, @Nullable SSLContext tls) {
+        RegistryBuilder<ConnectionSocketFactory> sockets = RegistryBuilder.<ConnectionSocketFactory>create()
+                .register("http", PlainConnectionSocketFactory.getSocketFactory());
+        if (tls != null) {
+            sockets.register("https", new SSLConnectionSocketFactory(tls));
+        }
+        PoolingHttpClientConnectionManager connections = new PoolingHttpClientConnectionManager(sockets.build());
         connections.setMaxTotal(maxConnections);
         connections.setDefaultMaxPerRoute(maxConnections);
         // A connection that was idle for longer is tried before use: the agent may have been restarted.

@@ -9,7 +9,6 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,25 +22,20 @@ import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Takes and gives back slots by check-and-set of the coordination key. When nobody else has changed it since the last
  * exchange, that is one round trip and one commit. For one thread at a time.
  */
 final class ConsulExchange {
-    private static final Logger LOG = LoggerFactory.getLogger(ConsulExchange.class);
-
     /** After this time no further attempt begins. */
     private static final Duration BUDGET = Duration.ofSeconds(6);
 
     private static final int LONGEST_BACK_OFF_MILLIS = 50;
 
-    private final ConsulHttp http;
+    private final PlanSender sender;
     private final PrefixReader reader;
     private final SessionPool pool;
-    private final HolderInfo self;
     private final long ttlNanos;
     private final String subject;
     private final BooleanSupplier othersPresent;
@@ -55,16 +49,15 @@ final class ConsulExchange {
     private @Nullable ExchangePlan unresolved;
 
     ConsulExchange(
-            ConsulHttp http,
+            PlanSender sender,
             PrefixReader reader,
             SessionPool pool,
             ConsulSettings settings,
             String subject,
             BooleanSupplier othersPresent) {
-        this.http = http;
+        this.sender = sender;
         this.reader = reader;
         this.pool = pool;
-        this.self = settings.self();
         this.ttlNanos = settings.ttl().toNanos();
         this.subject = subject;
         this.othersPresent = othersPresent;
@@ -86,7 +79,7 @@ final class ConsulExchange {
             if (plan.isEmpty()) {
                 return nothingToWrite(plan, lost);
             }
-            Transaction.Outcome outcome = send(plan);
+            Transaction.Outcome outcome = sender.send(plan);
             switch (outcome.status()) {
                 case OK -> {
                     return done(plan, outcome.indexes(), lost);
@@ -198,31 +191,6 @@ final class ConsulExchange {
         return ExchangePlan.of(view, request, releases);
     }
 
-    /** Sends what belongs to a plan; the indexes in the outcome are those of all its transactions. */
-    private Transaction.Outcome send(ExchangePlan plan) {
-        Map<String, Long> indexes = new HashMap<>();
-        List<Transaction> transactions = new ArrayList<>(plan.preparations(self));
-        if (!transactions.isEmpty() && plan.view().lockIndex() == 0) {
-            // Entries that were written earlier are only as new as an existing coordination key makes them.
-            Transaction create = new Transaction();
-            LockBody empty = new LockBody(plan.view().limit(), Set.of(), "new", false);
-            create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
-            Transaction.Outcome created = create.send(http);
-            return created.status() == Transaction.Status.OK
-                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", -1, Map.of())
-                    : created;
-        }
-        transactions.add(plan.transaction(self));
-        for (Transaction transaction : transactions) {
-            Transaction.Outcome outcome = transaction.send(http);
-            if (outcome.status() != Transaction.Status.OK) {
-                return outcome;
-            }
-            indexes.putAll(outcome.indexes());
-        }
-        return new Transaction.Outcome(Transaction.Status.OK, "", -1, indexes);
-    }
-
     private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost) {
         plan.releases().forEach((hold, session) -> {
             // Somebody took it out of the list; the session is as good as new.
@@ -242,24 +210,13 @@ final class ConsulExchange {
         plan.releases().forEach(pool::released);
         Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
         holds.forEach(pool::granted);
-        holds.keySet().forEach(this::freshen);
+        holds.keySet().forEach(pool::freshen);
         long confirmed = holds.keySet().stream()
                 .mapToLong(SlotSession::confirmedNanos)
                 .reduce((a, b) -> a - b < 0 ? a : b)
                 .orElseGet(System::nanoTime);
         Deadline validUntil = holds.isEmpty() ? Deadline.NEVER : Deadline.at(confirmed + ttlNanos);
         return result(lost, plan.answers(new ArrayList<>(holds.values())), validUntil);
-    }
-
-    /** After a long pause of this process on the way, a grant would end before its first renewal. */
-    private void freshen(SlotSession session) {
-        if (System.nanoTime() - session.confirmedNanos() > ttlNanos / 2) {
-            try {
-                pool.renew(session);
-            } catch (SemaphoreException e) {
-                LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
-            }
-        }
     }
 
     private ExchangeResult result(Collection<Hold> lost, List<Answer> answers, Deadline validUntil) {
@@ -298,7 +255,7 @@ final class ConsulExchange {
             if (view.lockIndex() != plan.view().lockIndex()) {
                 return giveUp(plan);
             }
-            Transaction.Outcome outcome = send(plan);
+            Transaction.Outcome outcome = sender.send(plan);
             if (outcome.status() == Transaction.Status.OK) {
                 return done(plan, outcome.indexes(), lost);
             }

@@ -42,8 +42,10 @@ final class ConsulHttp implements AutoCloseable {
         this.settings = settings;
         this.answerWithin = answerWithin;
         this.connections = new Semaphore(connections);
-        this.http = new AbortableHttpClient(CONNECT_MILLIS, Math.toIntExact(answerWithin.toMillis()), connections);
-        this.client = new ConsulRawClient(settings.host(), settings.port(), http);
+        this.http = new AbortableHttpClient(
+                CONNECT_MILLIS, Math.toIntExact(answerWithin.toMillis()), connections, settings.tls());
+        String scheme = settings.tls() == null ? "http://" : "https://";
+        this.client = new ConsulRawClient(scheme + settings.host(), settings.port(), http);
     }
 
     /**

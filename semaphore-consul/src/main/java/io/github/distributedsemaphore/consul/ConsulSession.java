@@ -33,7 +33,6 @@ final class ConsulSession implements BackendSession {
     private final ConsulSettings settings;
     private final String subject;
     private final PrefixReader reader;
-    private final SessionCalls calls;
     private final SessionPool pool;
     private final PrefixWatcher watcher;
     private final ConsulExchange exchange;
@@ -47,10 +46,12 @@ final class ConsulSession implements BackendSession {
         this.settings = settings;
         this.subject = "Semaphore '" + name + "' in Consul at " + settings;
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
-        this.calls = new SessionCalls(operations, name, subject, settings.ttl());
+        SessionCalls calls = new SessionCalls(operations, name, subject, settings.ttl());
         this.pool = new SessionPool(calls, subject, settings.ttl());
-        this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name);
-        this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher::othersPresent);
+        WatchGrace grace = new WatchGrace(settings.grace());
+        this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, grace);
+        PlanSender sender = new PlanSender(operations, settings.self());
+        this.exchange = new ConsulExchange(sender, reader, pool, settings, subject, watcher::othersPresent);
     }
 
     @Override
@@ -86,6 +87,7 @@ final class ConsulSession implements BackendSession {
     @Override
     public Renewal renew(Collection<Hold> holds) {
         try (InterruptShield shield = new InterruptShield()) {
+            watcher.loseIfGraceIsOver();
             Deadline end = Deadline.after(System.nanoTime(), RENEWAL_BUDGET);
             Map<Hold, SlotSession> sessions = sessionsOf(holds);
             Set<Hold> lost = new HashSet<>(holds);
@@ -166,12 +168,7 @@ final class ConsulSession implements BackendSession {
         }
         watcher.stop();
         giveBackAll();
-        for (String id : pool.close()) {
-            if (!calls.destroy(id)) {
-                // One that does not answer will not answer for the others: they lapse.
-                break;
-            }
-        }
+        pool.endAll(pool.close());
     }
 
     private void giveBackAll() {

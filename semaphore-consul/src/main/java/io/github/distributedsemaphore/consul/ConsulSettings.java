@@ -3,23 +3,38 @@ package io.github.distributedsemaphore.consul;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a client uses a Consul agent.
  *
  * @param host the agent
  * @param port its HTTP port
+ * @param tls whom to trust and who we are; null for a connection in clear
  * @param token the ACL token; empty for none
  * @param datacenter where the semaphores are; empty for the agent's own
  * @param prefix below which key all semaphores are, without slashes at its ends; empty for none
  * @param detection within which time the slot of a dead holder is free
+ * @param grace for how long the watch over a semaphore may fail before what is held there counts as lost; null for as long as
+ *     the permits are valid
  * @param self what to store beside each hold
  */
 record ConsulSettings(
-        String host, int port, String token, String datacenter, String prefix, Duration detection, HolderInfo self) {
+        String host,
+        int port,
+        @Nullable SSLContext tls,
+        String token,
+        String datacenter,
+        String prefix,
+        Duration detection,
+        @Nullable Duration grace,
+        HolderInfo self) {
+    static final String TLS_SCHEME = "consul+https";
     static final int MAX_PREFIX = 80;
 
     private static final int DEFAULT_PORT = 8500;
+    private static final int DEFAULT_TLS_PORT = 8501;
     /** What is left for the server to notice the end and for a waiter to hear of it. */
     private static final Duration SLACK = Duration.ofSeconds(2);
 
@@ -36,17 +51,40 @@ record ConsulSettings(
         boolean hasPort = colon > hosts.lastIndexOf(']');
         String host = hasPort ? hosts.substring(0, colon) : hosts;
         if (host.isEmpty() || host.contains(",")) {
-            throw new IllegalArgumentException(
-                    "'" + hosts + "' is not one host: write consul://host:port, with the address of one agent");
+            throw new IllegalArgumentException("'" + hosts + "' is not one host: write " + uri.scheme()
+                    + "://host:port, with the address of one agent");
         }
+        SSLContext tls = tls(uri);
+        int standard = tls == null ? DEFAULT_PORT : DEFAULT_TLS_PORT;
         return new ConsulSettings(
                 host,
-                hasPort ? port(hosts.substring(colon + 1)) : DEFAULT_PORT,
+                hasPort ? port(hosts.substring(colon + 1)) : standard,
+                tls,
                 uri.text("token", ""),
                 word("dc", uri.text("dc", "")),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
+                grace(uri),
                 self);
+    }
+
+    private static @Nullable SSLContext tls(BackendUri uri) {
+        String caFile = uri.text("caFile", "");
+        String certFile = uri.text("certFile", "");
+        String keyFile = uri.text("keyFile", "");
+        if (uri.scheme().equals(TLS_SCHEME)) {
+            return Tls.context(caFile, certFile, keyFile);
+        }
+        if (!(caFile + certFile + keyFile).isEmpty()) {
+            throw new IllegalArgumentException(
+                    "Settings 'caFile', 'certFile' and 'keyFile' are for " + TLS_SCHEME + ":, not for consul:");
+        }
+        return null;
+    }
+
+    private static @Nullable Duration grace(BackendUri uri) {
+        boolean given = !uri.text("grace", "").isEmpty();
+        return given ? uri.duration("grace", Duration.ZERO, Duration.ZERO, LONGEST_DETECTION) : null;
     }
 
     private static int port(String text) {

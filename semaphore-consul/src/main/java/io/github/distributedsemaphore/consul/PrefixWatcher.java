@@ -35,6 +35,7 @@ final class PrefixWatcher {
     private final SessionPool pool;
     private final SessionListener listener;
     private final String name;
+    private final WatchGrace grace;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition stop = lock.newCondition();
@@ -50,13 +51,15 @@ final class PrefixWatcher {
             PrefixReader reader,
             SessionPool pool,
             SessionListener listener,
-            String name) {
+            String name,
+            WatchGrace grace) {
         this.operations = operations;
         this.watches = watches;
         this.reader = reader;
         this.pool = pool;
         this.listener = listener;
         this.name = name;
+        this.grace = grace;
     }
 
     /** Whether another client has a contender entry, be it that it holds, waits or did so a while ago. */
@@ -127,6 +130,7 @@ final class PrefixWatcher {
                 if (!reply.isOk() && reply.status() != 404) {
                     throw new BackendUnavailableException("Consul answered " + reply.text(), null);
                 }
+                grace.works();
                 look(reply, reply.index() != index);
                 // An index that has gone back belongs to another life of the server; the next query begins anew.
                 index = reply.index() < index ? 0 : reply.index();
@@ -139,10 +143,21 @@ final class PrefixWatcher {
                 index = 0;
                 if (!isStopped()) {
                     LOG.debug("Watching semaphore '{}' failed, trying again", name, e);
+                    grace.fails();
+                    loseIfGraceIsOver();
                     pause(pause);
                     pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
                 }
             }
+        }
+    }
+
+    /** Declares lost what is held if the watch has failed for longer than it may. */
+    void loseIfGraceIsOver() {
+        Set<Hold> lost = grace.isOver() ? pool.held().keySet() : Set.of();
+        if (!lost.isEmpty()) {
+            listener.lost(lost, "the watch over " + reader.prefix() + "/ failed for longer than " + grace);
+            pool.loseAll(lost);
         }
     }
 

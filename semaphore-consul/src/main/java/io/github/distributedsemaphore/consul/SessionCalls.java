@@ -12,6 +12,8 @@ import org.slf4j.LoggerFactory;
 final class SessionCalls {
     private static final Logger LOG = LoggerFactory.getLogger(SessionCalls.class);
 
+    private static final long AT_ONCE_NANOS = 1_000_000_000;
+
     private final ConsulHttp http;
     private final String subject;
     private final String body;
@@ -67,8 +69,18 @@ final class SessionCalls {
         }
     }
 
-    /** Ends a session, and with it its contender entry. Returns whether the server has confirmed that. */
+    /**
+     * Ends a session, and with it its contender entry. That a connection is broken shows at its next use, so what fails at
+     * once is tried again.
+     *
+     * @return whether the server has confirmed it
+     */
     boolean destroy(String id) {
+        long start = System.nanoTime();
+        return tryDestroy(id) || (System.nanoTime() - start < AT_ONCE_NANOS && tryDestroy(id));
+    }
+
+    private boolean tryDestroy(String id) {
         try {
             ConsulHttp.Reply reply = http.put("/v1/session/destroy/" + id, "");
             if (reply.isOk()) {

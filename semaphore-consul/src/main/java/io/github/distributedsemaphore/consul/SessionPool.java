@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Hold;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The Consul sessions of one client at one semaphore. A session can hold one slot at most, for the holders' list of the
@@ -19,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * renewals; what is idle lapses by itself. Thread-safe; talks to the server without its lock.
  */
 final class SessionPool {
+    private static final Logger LOG = LoggerFactory.getLogger(SessionPool.class);
+
     private final SessionCalls calls;
     private final String subject;
     private final long ttlNanos;
@@ -105,6 +110,17 @@ final class SessionPool {
         return alive;
     }
 
+    /** Renews a session that was not for long: after a pause of this process a grant would end before its first renewal. */
+    void freshen(SlotSession session) {
+        if (System.nanoTime() - session.confirmedNanos() > ttlNanos / 2) {
+            try {
+                renew(session);
+            } catch (SemaphoreException e) {
+                LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
+            }
+        }
+    }
+
     synchronized void putBack(Iterable<SlotSession> unused) {
         for (SlotSession session : unused) {
             if (session.state() == SlotSession.State.BUSY) {
@@ -186,6 +202,31 @@ final class SessionPool {
         }
         calls.destroy(session.id());
         return true;
+    }
+
+    /** Notes that all these holds are lost, and ends their sessions as far as the server answers; the others lapse. */
+    void loseAll(Iterable<Hold> lost) {
+        List<String> ids = new ArrayList<>();
+        synchronized (this) {
+            for (Hold hold : lost) {
+                SlotSession session = holders.get(hold);
+                if (session != null && session.state() == SlotSession.State.HELD) {
+                    losses++;
+                    drop(session);
+                    ids.add(session.id());
+                }
+            }
+        }
+        endAll(ids);
+    }
+
+    /** Ends sessions; a server that does not answer for one will not answer for the others: they lapse. */
+    void endAll(Iterable<String> ids) {
+        for (String id : ids) {
+            if (!calls.destroy(id)) {
+                return;
+            }
+        }
     }
 
     /** How many holds were lost so far: after a loss, what was known of the server is out of date. */

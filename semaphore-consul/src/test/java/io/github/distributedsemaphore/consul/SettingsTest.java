@@ -20,6 +20,7 @@ class SettingsTest {
         assertThat(settings.ttl()).isEqualTo(Duration.ofSeconds(20));
         assertThat(settings.ttl().multipliedBy(2)).isLessThan(settings.detection());
         assertThat(settings.port()).isEqualTo(8500);
+        assertThat(of("consul+https://localhost").port()).isEqualTo(8501);
     }
 
     @Test
