@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
+import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /** Says in the words of the port what the broker and its client library said. */
@@ -21,6 +22,12 @@ final class Failures {
         String subject = settings.broker() + ", virtual host '" + settings.virtualHost() + "'";
         if (cause instanceof PossibleAuthenticationFailureException) {
             return new BackendAccessException(subject + " refused user or password: correct them in the URI", cause);
+        }
+        if (cause instanceof SSLHandshakeException) {
+            return new BackendAccessException(
+                    subject + " showed a certificate that is not trusted: " + cause.getMessage()
+                            + ". Name the authority by the setting 'caFile', and the host as the certificate does",
+                    cause);
         }
         ShutdownSignalException signal = signal(cause);
         if (signal != null && signal.getReason() instanceof AMQP.Connection.Close close) {
@@ -62,12 +69,12 @@ final class Failures {
                 null);
     }
 
-    static IncompatibleStateException withoutFences(String semaphore) {
+    static IncompatibleStateException withoutFences(String semaphore, Throwable cause) {
         return new IncompatibleStateException(
                 "Semaphore '" + semaphore
                         + "' has no stream for fences: it was made with fencing=none, or somebody deleted"
                         + " the stream. Call create with the same limit, which makes it; or use fencing=none",
-                null);
+                cause);
     }
 
     /** Finds what closed a channel or a connection, where the client library may have wrapped it. */

@@ -62,8 +62,9 @@ final class FenceStream implements Epochs {
     private ProbeFailedException failure(Exception e) {
         ShutdownSignalException signal = Failures.signal(e);
         if (signal != null && signal.getReason() instanceof AMQP.Channel.Close close) {
-            if (close.getReplyCode() == AMQP.NOT_FOUND) {
-                throw Failures.withoutFences(names.semaphore());
+            // A stream that is there and not ready yet, say after a restart, is not found either, in other words.
+            if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
+                throw Failures.withoutFences(names.semaphore(), e);
             }
             if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
                 throw Failures.denied(settings, names.fences(), close.getReplyText(), e);

@@ -2,9 +2,8 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.Collection;
-import java.util.Map;
+import java.util.List;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
@@ -21,7 +20,7 @@ final class HeldSlots {
      * @param hold the hold
      * @param since when it was taken, by the wall clock, for people
      */
-    private record Entry(Hold hold, long since) {}
+    record Entry(Hold hold, long since) {}
 
     void add(Hold hold) {
         entries.put(hold.slot(), new Entry(hold, System.currentTimeMillis()));
@@ -44,11 +43,8 @@ final class HeldSlots {
         return Set.copyOf(entries.keySet());
     }
 
-    /** Since when each slot is held, in milliseconds of the wall clock. */
-    Map<Integer, Long> since() {
-        Map<Integer, Long> since = new TreeMap<>();
-        entries.forEach((slot, entry) -> since.put(slot, entry.since));
-        return since;
+    List<Entry> entries() {
+        return List.copyOf(entries.values());
     }
 
     boolean isEmpty() {

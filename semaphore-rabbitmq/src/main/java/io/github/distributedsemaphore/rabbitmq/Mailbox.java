@@ -14,6 +14,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,20 +32,27 @@ final class Mailbox implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Mailbox.class);
     private static final String RELEASED = "released:";
     private static final String HOLDERS = "holders:";
+    private static final String WAITING = "waiting:";
     private static final String ANSWER = "answer";
+
+    /** Who waits says so each time that it asks, which is twice as often. */
+    private static final long WAITING_NANOS = 1_000_000_000;
 
     private final ProbeConnection probes;
     private final HolderInfo self;
+    private final boolean fencing;
     private final ReentrantLock lock = new ReentrantLock();
     private final ConcurrentMap<String, List<Runnable>> hints = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, List<Supplier<Map<Integer, Long>>>> holders = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, List<Supplier<List<HeldSlots.Entry>>>> holders = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, RollCall> calls = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, Long> waiters = new ConcurrentHashMap<>();
     private volatile @Nullable Post post;
     private volatile boolean closed;
 
-    Mailbox(ProbeConnection probes, HolderInfo self) {
+    Mailbox(ProbeConnection probes, RabbitSettings settings) {
         this.probes = probes;
-        this.self = self;
+        this.self = settings.self();
+        this.fencing = settings.fencing();
     }
 
     /**
@@ -54,8 +62,9 @@ final class Mailbox implements AutoCloseable {
      * @param in the channel that consumes; bindings are made on it too
      * @param out the channel that publishes
      * @param queue the queue
+     * @param events whether it was tried to have the broker's events sent to it
      */
-    private record Post(ProbeConnection.Line line, Channel in, Channel out, String queue) {
+    private record Post(ProbeConnection.Line line, Channel in, Channel out, String queue, AtomicBoolean events) {
         boolean isOpen() {
             return line.isOpen() && in.isOpen() && out.isOpen();
         }
@@ -94,17 +103,39 @@ final class Mailbox implements AutoCloseable {
         }
         for (String semaphore : holders.keySet()) {
             in.queueBind(queue, EXCHANGE, HOLDERS + semaphore);
+            in.queueBind(queue, EXCHANGE, WAITING + semaphore);
         }
         in.basicConsume(queue, true, (tag, message) -> received(message), tag -> {});
-        return new Post(line, in, line.newChannel(), queue);
+        Post opened = new Post(line, in, line.newChannel(), queue, new AtomicBoolean());
+        if (!hints.isEmpty()) {
+            listenToBroker(opened);
+        }
+        return opened;
+    }
+
+    /** Only those who wait do so: they are told of each queue that is deleted at the broker. */
+    private static void listenToBroker(Post post) {
+        if (post.events.compareAndSet(false, true)) {
+            BrokerEvents.sendTo(post.line, post.queue);
+        }
     }
 
     private void received(Delivery message) {
         String key = message.getEnvelope().getRoutingKey();
-        if (key.startsWith(RELEASED)) {
+        if (key.equals(BrokerEvents.DELETED)) {
+            BrokerEvents.semaphore(message)
+                    .ifPresent(semaphore ->
+                            hints.getOrDefault(semaphore, List.of()).forEach(Runnable::run));
+        } else if (key.startsWith(RELEASED)) {
             hints.getOrDefault(key.substring(RELEASED.length()), List.of()).forEach(Runnable::run);
+        } else if (key.startsWith(WAITING)) {
+            Post present = post;
+            String sender = message.getProperties().getReplyTo();
+            if (present != null && !present.queue.equals(sender)) {
+                waiters.put(key.substring(WAITING.length()), System.nanoTime());
+            }
         } else if (key.startsWith(HOLDERS)) {
-            for (Supplier<Map<Integer, Long>> holder :
+            for (Supplier<List<HeldSlots.Entry>> holder :
                     holders.getOrDefault(key.substring(HOLDERS.length()), List.of())) {
                 answer(message, holder.get());
             }
@@ -116,7 +147,7 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    private void answer(Delivery question, Map<Integer, Long> slots) {
+    private void answer(Delivery question, List<HeldSlots.Entry> slots) {
         String replyTo = question.getProperties().getReplyTo();
         if (replyTo != null && !slots.isEmpty()) {
             publish("", replyTo, question.getProperties().getCorrelationId(), null, RollCall.write(self, slots));
@@ -147,9 +178,23 @@ final class Mailbox implements AutoCloseable {
         publish(EXCHANGE, RELEASED + semaphore, "", null, new byte[0]);
     }
 
+    /** Tells the holders in other clients that somebody waits, so that they leave it a turn. */
+    void tellWaiting(String semaphore) {
+        Post present = post;
+        if (present != null) {
+            publish(EXCHANGE, WAITING + semaphore, "", present.queue, new byte[0]);
+        }
+    }
+
+    /** Whether somebody said so lately; true also if nothing can be heard. */
+    boolean isAnyoneWaiting(String semaphore) {
+        Long heard = waiters.get(semaphore);
+        return !isOpen() || (heard != null && System.nanoTime() - heard < WAITING_NANOS);
+    }
+
     /** Asks the holders of a semaphore who they are; returns when all have answered, or a while later. */
     RollCall callRoll(String semaphore, int expected) {
-        RollCall call = new RollCall(expected);
+        RollCall call = new RollCall(expected, fencing);
         open();
         Post present = post;
         if (present == null || !isOpen()) {
@@ -167,7 +212,7 @@ final class Mailbox implements AutoCloseable {
     }
 
     /** Answers for a session that may hold permits, until closed. Bound when the mailbox is opened next. */
-    BackendSession.Watch answerRollCalls(String semaphore, Supplier<Map<Integer, Long>> slots) {
+    BackendSession.Watch answerRollCalls(String semaphore, Supplier<List<HeldSlots.Entry>> slots) {
         add(holders, semaphore, slots);
         return () -> remove(holders, semaphore, slots);
     }
@@ -177,6 +222,10 @@ final class Mailbox implements AutoCloseable {
         add(hints, semaphore, hint);
         open();
         bind(RELEASED + semaphore);
+        Post present = post;
+        if (present != null && present.isOpen()) {
+            listenToBroker(present);
+        }
         return () -> {
             remove(hints, semaphore, hint);
             if (!hints.containsKey(semaphore)) {
@@ -189,6 +238,7 @@ final class Mailbox implements AutoCloseable {
     void bindHolders(String semaphore) {
         open();
         bind(HOLDERS + semaphore);
+        bind(WAITING + semaphore);
     }
 
     private void bind(String key) {

@@ -28,6 +28,8 @@ final class QueueNames {
     static final int MAX_NAME_BYTES =
             255 - PREFIX.length() - ":a:".length() - Integer.toString(MAX_SLOTS).length();
 
+    private static final int MAX_STREAM_BYTES = 100;
+
     private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
 
     private static final Pattern HOLD = Pattern.compile(PREFIX + "(.*):b:\\d+", Pattern.DOTALL);
@@ -48,9 +50,14 @@ final class QueueNames {
     private static String encode(String semaphore) {
         String escaped = UNSAFE.matcher(semaphore)
                 .replaceAll(match -> String.format("%%%02X", (int) match.group().charAt(0)));
-        if (escaped.getBytes(StandardCharsets.UTF_8).length <= MAX_NAME_BYTES) {
-            return escaped;
-        }
+        return size(escaped) <= MAX_NAME_BYTES ? escaped : hash(semaphore);
+    }
+
+    private static int size(String text) {
+        return text.getBytes(StandardCharsets.UTF_8).length;
+    }
+
+    private static String hash(String semaphore) {
         try {
             MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
             return "%%" + HexFormat.of().formatHex(sha256.digest(semaphore.getBytes(StandardCharsets.UTF_8)));
@@ -95,9 +102,9 @@ final class QueueNames {
         return PREFIX + encoded + ":c";
     }
 
-    /** The stream whose offsets are the epochs. */
+    /** The stream whose offsets are the epochs. The broker has a folder for it, so its name may not be as long as a queue's. */
     String fences() {
-        return PREFIX + encoded + ":f";
+        return PREFIX + (size(encoded) <= MAX_STREAM_BYTES ? encoded : hash(semaphore)) + ":f";
     }
 
     List<String> slots(int from, int to) {

@@ -29,7 +29,7 @@ final class RabbitBackend implements SemaphoreBackend {
         this.connections = new RabbitConnections(settings);
         this.probes = new ProbeConnection(connections);
         this.sight = new QueueSight(probes);
-        this.mailbox = new Mailbox(probes, settings.self());
+        this.mailbox = new Mailbox(probes, settings);
         this.admin = new RabbitAdmin(connections, sight, mailbox);
     }
 

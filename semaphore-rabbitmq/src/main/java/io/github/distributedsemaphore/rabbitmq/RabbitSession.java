@@ -41,21 +41,23 @@ final class RabbitSession implements BackendSession {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable HolderConnection holder;
     private final Watch rollCall;
+    private final Turn turn;
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
         this.backend = backend;
         this.names = new QueueNames(name);
         this.listener = listener;
         this.granting = new Granting(backend, names, held, memory);
-        this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::since);
+        this.turn = new Turn(backend.mailbox(), names.encoded());
+        this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::entries);
     }
 
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
         try (InterruptShield shield = new InterruptShield()) {
             Set<Hold> lost = giveBack(request.giveBack());
-            if (request.wants().isEmpty()) {
-                return new ExchangeResult(lost, List.of(), Deadline.NEVER, Deadline.NEVER, true);
+            if (request.wants().isEmpty() || turn.isOfOthers(request)) {
+                return refused(request, lost, turn.end());
             }
             try {
                 return take(request, lost, shield);
@@ -65,8 +67,7 @@ final class RabbitSession implements BackendSession {
                 }
                 // What was given back is, and has to be told. The next exchange meets the same failure and tells that.
                 LOG.debug("{}: could give back, but not take", subject(), e);
-                List<Answer> refused = Collections.nCopies(request.wants().size(), Answer.FULL);
-                return new ExchangeResult(lost, refused, Deadline.NEVER, Deadline.at(System.nanoTime()), true);
+                return refused(request, lost, Deadline.at(System.nanoTime()));
             }
         } catch (LinkLostException e) {
             throw gone(e);
@@ -76,6 +77,12 @@ final class RabbitSession implements BackendSession {
             end("an error of this library: " + e);
             throw gone(e);
         }
+    }
+
+    private ExchangeResult refused(ExchangeRequest request, Set<Hold> lost, Deadline again) {
+        List<Answer> refused = Collections.nCopies(request.wants().size(), Answer.FULL);
+        return new ExchangeResult(
+                lost, refused, Deadline.NEVER, refused.isEmpty() ? Deadline.NEVER : again, turn.isAnyoneElseWaiting());
     }
 
     private String subject() {
@@ -110,6 +117,7 @@ final class RabbitSession implements BackendSession {
             held.remove(hold);
         }
         if (freed) {
+            turn.begins();
             backend.mailbox().tellReleased(names.encoded());
         }
         return lost;
@@ -118,8 +126,13 @@ final class RabbitSession implements BackendSession {
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, InterruptShield shield)
             throws LinkLostException {
         Granting.Granted granted = granting.take(request, holder(), shield);
-        Deadline again = granted.answers().contains(Answer.FULL) ? recheck() : Deadline.NEVER;
-        return new ExchangeResult(lost, granted.answers(), validFrom(granted.sent()), again, true);
+        boolean full = granted.answers().contains(Answer.FULL);
+        if (full && request.waiting()) {
+            backend.mailbox().tellWaiting(names.encoded());
+        }
+        Deadline again = full ? recheck() : Deadline.NEVER;
+        return new ExchangeResult(
+                lost, granted.answers(), validFrom(granted.sent()), again, turn.isAnyoneElseWaiting());
     }
 
     /**

@@ -6,7 +6,6 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Who holds a semaphore's slots, as they say themselves: an exclusive queue carries nothing that could be read over AMQP. An
- * answer has a line for host, one for process id, one for label, and one for each slot with the time it was taken.
+ * answer has a line for host, one for process id, one for label, and one for each slot with the time it was taken and its epoch.
  */
 final class RollCall {
     private static final Logger LOG = LoggerFactory.getLogger(RollCall.class);
@@ -27,20 +26,24 @@ final class RollCall {
     private static final int HEADER = 3;
 
     private final ConcurrentMap<Integer, Holder> answers = new ConcurrentHashMap<>();
+    private final boolean fencing;
     private final CountDownLatch missing;
 
     /** Starts to collect. */
-    RollCall(int expected) {
+    RollCall(int expected, boolean fencing) {
+        this.fencing = fencing;
         this.missing = new CountDownLatch(expected);
     }
 
-    static byte[] write(HolderInfo self, Map<Integer, Long> slots) {
+    static byte[] write(HolderInfo self, List<HeldSlots.Entry> slots) {
         StringBuilder text = new StringBuilder();
         text.append(self.host()).append('\n');
         text.append(self.pid()).append('\n');
         text.append(self.label()).append('\n');
-        slots.forEach(
-                (slot, since) -> text.append(slot).append(' ').append(since).append('\n'));
+        for (HeldSlots.Entry entry : slots) {
+            text.append(entry.hold().slot()).append(' ').append(entry.since()).append(' ');
+            text.append(entry.hold().epoch()).append('\n');
+        }
         return text.toString().getBytes(StandardCharsets.UTF_8);
     }
 
@@ -48,11 +51,12 @@ final class RollCall {
         List<String> lines = new String(body, StandardCharsets.UTF_8).lines().toList();
         try {
             for (String line : lines.subList(HEADER, lines.size())) {
-                int space = line.indexOf(' ');
-                int slot = Integer.parseInt(line.substring(0, space));
-                Instant since = Instant.ofEpochMilli(Long.parseLong(line.substring(space + 1)));
+                String[] words = line.split(" ", -1);
+                int slot = Integer.parseInt(words[0]);
+                Instant since = Instant.ofEpochMilli(Long.parseLong(words[1]));
+                long epoch = fencing ? Long.parseLong(words[2]) : 0;
                 Holder holder = new Holder(
-                        slot, 0, lines.get(0), Long.parseLong(lines.get(1)), lines.get(2), since, HolderState.HELD);
+                        slot, epoch, lines.get(0), Long.parseLong(lines.get(1)), lines.get(2), since, HolderState.HELD);
                 if (answers.put(slot, holder) == null) {
                     missing.countDown();
                 }
@@ -81,6 +85,6 @@ final class RollCall {
         Holder known = answers.get(slot);
         return known == null
                 ? new Holder(slot, 0, "", 0, "", null, state)
-                : new Holder(slot, 0, known.host(), known.pid(), known.label(), known.since(), state);
+                : new Holder(slot, known.epoch(), known.host(), known.pid(), known.label(), known.since(), state);
     }
 }

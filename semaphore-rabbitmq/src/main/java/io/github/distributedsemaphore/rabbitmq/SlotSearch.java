@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.IncompatibleStateException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -113,18 +114,6 @@ final class SlotSearch {
         }
     }
 
-    /** What a look at all slots showed. */
-    private enum Found {
-        /** As many as were wanted are taken. */
-        ENOUGH,
-        /** All others were held when they were looked at. */
-        NO_MORE,
-        /** Others were faster, or are just taking several slots, which they may give back. */
-        UNCLEAR,
-        /** The limit is not what it was taken for. */
-        OTHER_LIMIT
-    }
-
     private int determineLimit() throws LinkLostException {
         int limit = sight.limit(names, memory.limit(), () -> holder);
         QueueAnswer first = holder.look(names.slot(1));
@@ -224,7 +213,8 @@ final class SlotSearch {
         while (taken.size() < wanted && !free.isEmpty()) {
             budget.requireTime();
             // The lowest, as the specification has it; but others who saw the same went for the same.
-            declare(free.remove(disturbed ? ThreadLocalRandom.current().nextInt(free.size()) : 0));
+            int index = disturbed ? ThreadLocalRandom.current().nextInt(free.size()) : 0;
+            declare(free.remove(/* index */ index));
         }
     }
 
@@ -260,7 +250,10 @@ final class SlotSearch {
             }
         }
         giveBack(removed);
-        drawEpoch();
+        if (!drawEpoch()) {
+            giveBack(List.copyOf(taken));
+            return false;
+        }
         confirmedFrom = System.nanoTime();
         for (int slot : List.copyOf(taken)) {
             if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
@@ -270,14 +263,25 @@ final class SlotSearch {
         return removed.isEmpty();
     }
 
-    /** After the declaration and before the last look at the hold, so that it was drawn while the slot was ours. */
-    private void drawEpoch() {
+    /**
+     * After the declaration and before the last look at the hold, so that it was drawn while the slot was ours.
+     *
+     * @return false if there is none because the semaphore is gone
+     */
+    private boolean drawEpoch() throws LinkLostException {
         if (taken.isEmpty()) {
-            return;
+            return true;
         }
         try {
             epoch = epochs.draw();
-        } catch (ProbeFailedException e) {
+            return true;
+        } catch (ProbeFailedException | IncompatibleStateException e) {
+            if (holder.look(names.slot(1)) == QueueAnswer.ABSENT) {
+                return false;
+            }
+            if (e instanceof IncompatibleStateException incompatible) {
+                throw incompatible;
+            }
             throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
         }
     }

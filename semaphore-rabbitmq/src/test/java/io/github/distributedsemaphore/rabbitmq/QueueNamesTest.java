@@ -18,6 +18,8 @@ class QueueNamesTest {
         for (String semaphore : semaphores) {
             QueueNames names = new QueueNames(semaphore);
             assertThat(all.add(names.mutex())).isTrue();
+            assertThat(all.add(names.collector())).isTrue();
+            assertThat(all.add(names.fences())).isTrue();
             for (int slot : List.of(1, 11, 1_000)) {
                 assertThat(all.add(names.slot(slot))).isTrue();
                 assertThat(all.add(names.hold(slot))).isTrue();

@@ -33,6 +33,7 @@ final class RabbitServer {
     private final List<Path> folders = new ArrayList<>();
     private Map<String, String> environment = Map.of();
     private final Path erlCall = findErlCall();
+    private int tlsPort;
     private Process broker;
 
     private RabbitServer() {
@@ -53,17 +54,28 @@ final class RabbitServer {
         return Integer.parseInt(uri().replaceAll(".*:(\\d+).*", "$1"));
     }
 
+    static int tlsPort() {
+        return INSTANCE.tlsPort;
+    }
+
+    /** What to trust on {@link #tlsPort}. */
+    static Path certificate() {
+        return Certificate.file(Path.of(INSTANCE.environment.get("HOME")));
+    }
+
     private String start() throws IOException {
         if (!Files.isExecutable(Path.of(SCRIPTS, "rabbitmq-server"))) {
             throw new IllegalStateException(
-                    "There is no broker to test with: install one (Debian: apt-get install"
-                            + " rabbitmq-server; it need not run), or name one by -Drabbitmq.uri=amqp://user:password@host:port");
+                    "There is no broker to test with: install one (Debian: apt-get install rabbitmq-server; it need"
+                            + " not run), or name one by -Drabbitmq.uri=amqp://user:password@host:port");
         }
         int port = freePort();
         Path home = Files.createTempDirectory("semaphore-rabbitmq");
         folders.add(home);
         Path config = home.resolve("rabbitmq.conf");
-        Files.writeString(config, "listeners.tcp.1 = 127.0.0.1:" + port + "\nloopback_users = none\n");
+        Certificate.make(home);
+        tlsPort = freePort();
+        Files.writeString(config, configuration(port, home));
         environment = Map.ofEntries(
                 Map.entry("HOME", home.toString()),
                 Map.entry("ERL_EPMD_PORT", Integer.toString(freePort())),
@@ -82,13 +94,52 @@ final class RabbitServer {
                         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
                         "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none"));
         Runtime.getRuntime().addShutdownHook(new Thread(this::stop));
-        File log = home.resolve("broker.log").toFile();
+        launch(port);
+        return "amqp://guest:guest@127.0.0.1:" + port;
+    }
+
+    private String configuration(int port, Path home) {
+        return String.join(
+                "\n",
+                "loopback_users = none",
+                "listeners.tcp.1 = 127.0.0.1:" + port,
+                "listeners.ssl.1 = 127.0.0.1:" + tlsPort,
+                "ssl_options.cacertfile = " + Certificate.file(home),
+                "ssl_options.certfile = " + Certificate.file(home),
+                "ssl_options.keyfile = " + Certificate.key(home),
+                "ssl_options.verify = verify_none",
+                "");
+    }
+
+    private void launch(int port) throws IOException {
+        Path log = Path.of(environment.get("HOME"), "broker.log");
         broker = process(List.of(SCRIPTS + "/rabbitmq-server"))
                 .redirectErrorStream(true)
-                .redirectOutput(log)
+                .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                 .start();
-        awaitListening(port, log.toPath());
-        return "amqp://guest:guest@127.0.0.1:" + port;
+        awaitListening(port, log);
+    }
+
+    /** Kills the broker, which has no time for a word to anybody, and starts it again with its data. */
+    static void killAndRestart() {
+        try {
+            INSTANCE.kill();
+            INSTANCE.launch(port());
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException("the broker did not restart", e);
+        }
+    }
+
+    private void kill() throws InterruptedException {
+        List<ProcessHandle> all = broker.descendants().toList();
+        all.forEach(ProcessHandle::destroyForcibly);
+        broker.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+        all.forEach(process -> process.onExit().join());
+    }
+
+    /** Enables or disables a plugin while the broker runs. */
+    static void plugin(String change, String plugin) {
+        INSTANCE.run(List.of(SCRIPTS + "/rabbitmq-plugins", "-n", INSTANCE.node(), change, plugin), "");
     }
 
     private static int freePort() throws IOException {
@@ -221,8 +272,7 @@ final class RabbitServer {
     private void stop() {
         try {
             if (broker != null) {
-                broker.descendants().forEach(ProcessHandle::destroyForcibly);
-                broker.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+                kill();
             }
             process(List.of("epmd", "-kill")).start().waitFor(5, TimeUnit.SECONDS);
             for (Path folder : folders) {

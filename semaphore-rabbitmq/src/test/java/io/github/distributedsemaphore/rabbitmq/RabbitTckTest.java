@@ -51,11 +51,13 @@ class RabbitTckTest extends SemaphoreTck {
 
         @Override
         public void wipe(String name) {
-            for (String queue : RabbitServer.queues()) {
-                if (queue.startsWith(QueueNames.PREFIX + new QueueNames(name).encoded() + ":")) {
-                    RabbitServer.delete(queue);
-                }
-            }
+            QueueNames names = new QueueNames(name);
+            String prefix = QueueNames.PREFIX + names.encoded() + ":";
+            // The names are in order, and the slots come before the stream: as when it is destroyed.
+            RabbitServer.queues().stream()
+                    .filter(queue -> queue.startsWith(prefix) || queue.equals(names.fences()))
+                    .sorted()
+                    .forEach(RabbitServer::delete);
         }
 
         @Override
