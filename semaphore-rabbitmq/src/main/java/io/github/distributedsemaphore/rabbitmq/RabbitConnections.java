@@ -150,15 +150,16 @@ final class RabbitConnections implements AutoCloseable {
         factory.setThreadFactory(threads);
         factory.setSharedExecutor(executor);
         factory.setHeartbeatExecutor(heartbeats);
-        if (settings.tls() != null) {
-            factory.useSslProtocol(settings.tls());
-            factory.enableHostnameVerification();
-        }
         factory.setSocketConfigurator(used -> {
             used.setTcpNoDelay(true);
             used.setSendBufferSize(SEND_BUFFER);
             socket.set(used);
         });
+        if (settings.tls() != null) {
+            factory.useSslProtocol(settings.tls());
+            // After the configurator, to which it adds: the other way round nobody would look at the host's name.
+            factory.enableHostnameVerification();
+        }
         return factory;
     }
 
