@@ -79,7 +79,8 @@ class CrowdTest {
 
         /** Kills it, wherever it is, and hears its last words. */
         void kill() throws IOException {
-            process.destroyForcibly();
+            // Of the process itself it would also close what can still be read.
+            process.toHandle().destroyForcibly();
             for (String line = says.readLine(); line != null; line = says.readLine()) {
                 assertThat(TURN).startsWith(line);
             }
