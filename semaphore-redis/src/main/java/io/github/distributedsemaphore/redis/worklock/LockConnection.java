@@ -50,7 +50,7 @@ final class LockConnection implements AutoCloseable {
     /** Reads the key. What is changed afterwards is changed only if the key is still the same. */
     Sight watch() {
         Future<String> watching = commands.watch(key);
-        Future<@Nullable String> value = commands.get(key);
+        Future<String> value = commands.get(key);
         Future<Long> millisLeft = commands.pttl(key);
         require(watching, false);
         LockValue read = LockValue.of(await(value, false));
@@ -118,7 +118,8 @@ final class LockConnection implements AutoCloseable {
         return value;
     }
 
-    private <T extends @Nullable Object> T await(Future<T> reply, boolean changes) {
+    /** Null if Redis answers nil. */
+    private <T> @Nullable T await(Future<T> reply, boolean changes) {
         try {
             return Waits.uninterrupted(reply, CALL);
         } catch (ExecutionException | TimeoutException | CancellationException e) {
