@@ -65,8 +65,7 @@ final class LockConnections implements AutoCloseable {
     LockConnection open(String key) {
         refuseIfClosed(key);
         String what = "key '" + key + "' at " + endpoint();
-        CompletableFuture<StatefulRedisConnection<String, String>> connecting =
-                client.connectAsync(StringCodec.UTF8, address).toCompletableFuture();
+        CompletableFuture<StatefulRedisConnection<String, String>> connecting = connecting(key);
         try {
             return new LockConnection(Waits.uninterrupted(connecting, CONNECT), key, what);
         } catch (ExecutionException e) {
@@ -76,6 +75,16 @@ final class LockConnections implements AutoCloseable {
             // It may still come about, and then nobody wants it.
             Future<?> unused = connecting.thenCompose(StatefulRedisConnection::closeAsync);
             throw ServerFailures.of(what, e, false);
+        }
+    }
+
+    private CompletableFuture<StatefulRedisConnection<String, String>> connecting(String key) {
+        try {
+            return client.connectAsync(StringCodec.UTF8, address).toCompletableFuture();
+        } catch (RuntimeException e) {
+            // Lettuce says in several ways that it has been shut down.
+            refuseIfClosed(key);
+            throw e;
         }
     }
 
