@@ -20,19 +20,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A server for tests: {@code redis-server} from the PATH, on a free port of the loopback address, with a folder of its own.
- * All tests of a run share one, which ends with the JVM; a test that stops or fills its server starts one for itself.
+ * A server for tests: {@code redis-server} from the PATH, or else the {@linkplain EmbeddedRedis embedded one}, on a free port
+ * of the loopback address, with a folder of its own. All tests of a run share one, which ends with the JVM; a test that
+ * stops or fills its server starts one for itself.
  */
 public final class RedisServer implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(20);
     private static final String SENTINEL = "--sentinel";
 
     private final Path folder;
+    private final String program;
     private final int port;
     private final List<String> options;
     private Process process;
 
-    private RedisServer(Path folder, int port, List<String> options) {
+    private RedisServer(String program, Path folder, int port, List<String> options) {
+        this.program = program;
         this.folder = folder;
         this.port = port;
         this.options = options;
@@ -58,8 +61,16 @@ public final class RedisServer implements AutoCloseable {
     }
 
     static RedisServer startAt(int port, String... options) {
+        return start(EmbeddedRedis.isWanted() ? EmbeddedRedis.program() : "redis-server", port, options);
+    }
+
+    static RedisServer startEmbedded() {
+        return start(EmbeddedRedis.program(), freePort());
+    }
+
+    private static RedisServer start(String program, int port, String... options) {
         try {
-            return new RedisServer(Files.createTempDirectory("redis-test"), port, List.of(options));
+            return new RedisServer(program, Files.createTempDirectory("redis-test"), port, List.of(options));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -92,10 +103,10 @@ public final class RedisServer implements AutoCloseable {
             lines.addAll(options.subList(1, options.size()));
             Path file = folder.resolve("sentinel.conf");
             Files.write(file, lines);
-            return List.of("redis-server", file.toString(), SENTINEL);
+            return List.of(program, file.toString(), SENTINEL);
         }
         List<String> command = new ArrayList<>(List.of(
-                "redis-server",
+                program,
                 "--port",
                 Integer.toString(port),
                 "--bind",
@@ -122,7 +133,7 @@ public final class RedisServer implements AutoCloseable {
             return started;
         } catch (IOException e) {
             throw new IllegalStateException(
-                    "No redis-server on the PATH: install it (Debian: apt-get install redis-server), or give the address"
+                    "Cannot run " + program + ": install it (Debian: apt-get install redis-server), or give the address"
                             + " of a server of version 6.2 or newer by -Dsemaphore.redis.uri=redis://host:port",
                     e);
         }

@@ -23,7 +23,7 @@ class RedisTckTest extends SemaphoreTck {
         return new Harness(RedisServer.address(), "tck-" + UUID.randomUUID());
     }
 
-    private static final class Harness extends UriHarness implements StateProbe {
+    static final class Harness extends UriHarness implements StateProbe {
         private final UriAccess link;
         private final String settings;
         private final String prefix;
