@@ -246,7 +246,7 @@ public abstract class RestartRules {
         }
         again(server, ServerControl::kill, () -> assertNoStorm(tck, route, crowd.size()));
         for (DistributedSemaphore member : crowd.subList(3, crowd.size())) {
-            Attempt.of(tck, "availablePermits", () -> comesBack(tck, member))
+            Attempt.of(tck, "availablePermits", () -> comesBack(member))
                     .endedWithin(Observer.settling(tck).multipliedBy(2));
         }
         held.forEach(Permit::close);
@@ -256,7 +256,7 @@ public abstract class RestartRules {
         assertConserved(tck, client(tck, server).semaphore(name), 3);
     }
 
-    private static int comesBack(TckFixture tck, DistributedSemaphore semaphore) {
+    private static int comesBack(DistributedSemaphore semaphore) {
         while (true) {
             try {
                 return semaphore.availablePermits();

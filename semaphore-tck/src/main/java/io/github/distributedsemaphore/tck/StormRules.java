@@ -122,35 +122,48 @@ public abstract class StormRules {
         Random random = new Random(tck.random().nextLong());
         int steps = tck.rounds(60, 6);
         int restart = random.nextInt(steps);
+        int struck = 0;
         for (int i = 0; i < steps; i++) {
             Pause.millis(50 + random.nextInt(150));
             Route route = routes.get(random.nextInt(routes.size()));
             int choice = i == restart || (tck.full() && random.nextInt(10) == 0) ? 4 : random.nextInt(4);
-            switch (choice) {
-                case 0 -> cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
-                case 1 -> during(route.proxy().stall(), random);
-                case 2 -> during(route.proxy().refuse(), random);
-                case 3 -> during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), random);
-                default -> {
-                    server.kill();
-                    server.start();
-                }
-            }
+            boolean strikes = strike(choice, route, server, random);
+            struck += strikes ? 1 : 0;
             plan.append(' ')
-                    .append(List.of("cut", "stall", "refuse", "lose", "restart").get(choice));
+                    .append(List.of("cut", "stall", "refuse", "lose", "restart").get(choice))
+                    .append(strikes ? "" : "(in vain)");
+        }
+        if (2 * struck < steps) {
+            throw new FaultMissedException("most faults of the storm had no effect: " + plan);
         }
         Pause.millis(200);
         return plan.toString();
     }
 
-    private static void cut(Route route, Ending ending) {
-        if (route.proxy().openConnections() > 0) {
-            route.proxy().cut(ending);
-        }
+    private static boolean strike(int choice, Route route, ServerControl server, Random random) {
+        return switch (choice) {
+            case 0 -> cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
+            case 1 -> during(route.proxy().stall(), random);
+            case 2 -> {
+                LinkFault refusal = route.proxy().refuse();
+                boolean cut = cut(route, Ending.RESET);
+                yield during(refusal, random) || cut;
+            }
+            case 3 -> during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), random);
+            default -> {
+                server.kill();
+                server.start();
+                yield true;
+            }
+        };
     }
 
-    private static void during(LinkFault fault, Random random) {
+    private static boolean cut(Route route, Ending ending) {
+        return route.proxy().openConnections() > 0 && route.proxy().cut(ending) > 0;
+    }
+
+    private static boolean during(LinkFault fault, Random random) {
         Pause.millis(20 + random.nextInt(200));
-        fault.heal();
+        return fault.heal() > 0;
     }
 }

@@ -123,7 +123,7 @@ public class TcpLink implements Link, AutoCloseable {
             }
         }
 
-        @SuppressWarnings("unchecked")
+        @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // a call and its answer have one type
         synchronized <T> T answer() {
             if (failure != null) {
                 throw failure;
