@@ -190,13 +190,18 @@ final class RedisConnections implements AutoCloseable {
 
     @Override
     public void close() {
-        Deadline deadline = Deadline.after(System.nanoTime(), SHUTDOWN.multipliedBy(2));
         try {
             // Lettuce complains of connections that are about to be closed when it shuts down.
-            Awaiting.future(CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new)), deadline);
-            connector.close(SHUTDOWN, deadline);
+            CompletableFuture<Void> all =
+                    CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new));
+            Awaiting.future(all, Deadline.after(System.nanoTime(), SHUTDOWN));
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("Connections were not closed in order", e);
+        }
+        try {
+            connector.close(SHUTDOWN, Deadline.after(System.nanoTime(), SHUTDOWN.multipliedBy(2)));
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("The client library did not end in order", e);
         }
     }
 }
