@@ -11,6 +11,8 @@ import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.lettuce.core.AclSetuserArgs;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -54,7 +56,12 @@ class StartupTest {
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("127.0.0.1:" + port)
                 .hasMessageContaining("startup");
-        Future<SemaphoreBackend> opening = opening(uri + "?startup=1m");
+        Future<SemaphoreBackend> opening;
+        try (ServerSocket notYet = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            opening = opening(uri + "?startup=1m");
+            notYet.setSoTimeout(60_000);
+            notYet.accept().close();
+        }
         track(RedisServer.startAt(port));
         assertThat(track(opening.get()).guarantees().backend()).isEqualTo("redis");
     }

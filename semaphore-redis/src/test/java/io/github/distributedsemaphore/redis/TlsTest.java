@@ -124,9 +124,10 @@ class TlsTest {
         int at = RedisServer.freePort();
         try (RedisServer misnamed = start(other, client.certificate(), at)) {
             assertThat(misnamed.say("PING")).isEqualTo("+PONG");
-            assertThatThrownBy(() -> open(at, ca(other), "startup=10m"))
+            String[] shown = {ca(other), "certificate=" + client.certificate(), "key=" + client.key(), "startup=10m"};
+            assertThatThrownBy(() -> open(at, shown))
                     .isInstanceOf(BackendAccessException.class)
-                    .hasMessageContaining("localhost");
+                    .hasMessageContaining("matching localhost");
         }
     }
 
