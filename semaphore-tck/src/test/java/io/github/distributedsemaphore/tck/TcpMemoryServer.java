@@ -4,6 +4,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -13,6 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** The listening end of {@link TcpLink}: a port that can be closed and opened again. */
 final class TcpMemoryServer implements AutoCloseable {
+    private static final long PATIENCE_NANOS = 10_000_000_000L;
+
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private int port;
     private ServerSocket listening;
@@ -23,12 +26,25 @@ final class TcpMemoryServer implements AutoCloseable {
 
     synchronized void start() {
         try {
-            listening = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
+            listening = listen(port);
             port = listening.getLocalPort();
             ServerSocket accepting = listening;
             thread(() -> accept(accepting));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A port that was just closed may be taken for another moment, until the thread that accepted has let go of it. */
+    private static ServerSocket listen(int port) throws IOException {
+        for (long start = System.nanoTime(); ; Pause.millis(5)) {
+            try {
+                return new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
+            } catch (BindException e) {
+                if (System.nanoTime() - start > PATIENCE_NANOS) {
+                    throw e;
+                }
+            }
         }
     }
 
