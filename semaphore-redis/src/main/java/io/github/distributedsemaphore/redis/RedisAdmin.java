@@ -8,12 +8,16 @@ import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Creates, shows and changes semaphores. Every change is one transaction under a watch of the control key, so that two
  * administrators cannot both be right, and that no slot is granted by what was true before.
  */
 final class RedisAdmin implements BackendAdmin {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisAdmin.class);
+
     private final ExclusiveWire transactions;
     private final RedisNames names;
     private final String prefix;
@@ -116,11 +120,23 @@ final class RedisAdmin implements BackendAdmin {
             if (!commit(transaction, layout, wire, deadline)) {
                 return null;
             }
-            new RedisPruning(layout, wire).sweep(deadline);
+            sweepIfPossible(layout, wire, deadline);
             return found;
         });
         names.removeIfPossible(layout);
         return destroyed;
+    }
+
+    /** The semaphore is destroyed by then, whatever becomes of this: a failure must not deny it. */
+    private static void sweepIfPossible(RedisLayout layout, RedisWire wire, Deadline deadline) {
+        try {
+            new RedisPruning(layout, wire).sweep(deadline);
+        } catch (WireException e) {
+            LOG.info(
+                    "{} is destroyed; what its holders left stays until it is destroyed again: {}",
+                    layout.what(),
+                    e.getMessage());
+        }
     }
 
     private static CommandBatch watched(RedisLayout layout) {

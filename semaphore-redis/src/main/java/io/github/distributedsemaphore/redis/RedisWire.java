@@ -88,7 +88,7 @@ final class RedisWire {
             close();
             throw new WireException(server + " did not answer in time", e, changes);
         } catch (ExecutionException e) {
-            if (!command.getOutput().hasError()) {
+            if (!(command.getOutput() instanceof ReplyOutput output) || !output.isRefused()) {
                 close();
                 throw new WireException("the connection to " + server + " broke", e.getCause(), changes);
             }
