@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.AsyncCommand;
 import java.util.Collection;
@@ -88,7 +89,8 @@ final class RedisWire {
             close();
             throw new WireException(server + " did not answer in time", e, changes);
         } catch (ExecutionException e) {
-            if (!(command.getOutput() instanceof ReplyOutput output) || !output.isRefused()) {
+            // When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server.
+            if (!(e.getCause() instanceof RedisCommandExecutionException)) {
                 close();
                 throw new WireException("the connection to " + server + " broke", e.getCause(), changes);
             }

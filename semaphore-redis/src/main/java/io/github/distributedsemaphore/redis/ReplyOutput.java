@@ -19,8 +19,6 @@ final class ReplyOutput extends CommandOutput<String, String, Reply> {
 
     private record Frame(@Nullable List<Reply> elements) {}
 
-    private volatile boolean broken;
-
     ReplyOutput() {
         super(StringCodec.UTF8, Reply.NIL);
     }
@@ -38,18 +36,6 @@ final class ReplyOutput extends CommandOutput<String, String, Reply> {
     @Override
     public void set(long integer) {
         add(new Reply(integer));
-    }
-
-    /** What the library sets itself when a connection breaks is no answer of the server. */
-    @Override
-    public void setError(String error) {
-        broken = true;
-        super.setError(error);
-    }
-
-    /** Whether the server refused the command; false if nobody knows what it did. */
-    boolean isRefused() {
-        return hasError() && !broken;
     }
 
     @Override
