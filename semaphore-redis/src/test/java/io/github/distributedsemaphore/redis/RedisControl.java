@@ -111,7 +111,10 @@ final class RedisControl implements ServerControl {
     @Override
     public Optional<Replica> replica() {
         RedisServer primary = server;
-        return Optional.of(new Follower(launch("--replicaof", "127.0.0.1 " + primary.port())));
+        RedisServer follower = launch();
+        // Not on its command line: promoted and restarted it would follow again.
+        ask(follower, commands -> commands.replicaof("127.0.0.1", primary.port()));
+        return Optional.of(new Follower(follower));
     }
 
     private void tell(Consumer<RedisCommands<String, String>> words) {

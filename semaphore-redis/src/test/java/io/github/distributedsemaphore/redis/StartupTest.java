@@ -73,7 +73,7 @@ class StartupTest {
         assertThat(server.say("SAVE")).isEqualTo("+OK");
         server.kill();
         // For forty seconds it reads, and looks after its clients in between, until it is told to be quick.
-        server.restart(
+        server.beginRestart(
                 "--appendonly", "no", "--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024");
         assertThatThrownBy(() -> open(server.uri() + "?startup=0s"))
                 .isInstanceOf(BackendUnavailableException.class)
