@@ -88,8 +88,11 @@ final class CrowdTest {
             }
             await().untilAsserted(() -> assertThat(mostInside()).isEqualTo(SLOTS + 1));
         } finally {
-            intruders.forEach(process -> process.descendants().forEach(ProcessHandle::destroyForcibly));
-            intruders.forEach(Process::destroyForcibly);
+            // The scripts before what they wait for, or they would go on and write.
+            List<ProcessHandle> sleeps =
+                    intruders.stream().flatMap(Process::descendants).toList();
+            intruders.forEach(process -> process.destroyForcibly().onExit().join());
+            sleeps.forEach(ProcessHandle::destroyForcibly);
         }
     }
 
