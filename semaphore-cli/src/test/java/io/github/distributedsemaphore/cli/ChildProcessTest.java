@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -19,8 +20,9 @@ final class ChildProcessTest {
     private Path folder;
 
     private ChildProcess shell(String script) throws IOException, InterruptedException {
-        return ChildProcess.prepare(
-                List.of("sh", "-c", "cd '" + folder + "'\n" + script), Map.of("TEXT", "a b"), List.of());
+        List<String> command = new ArrayList<>(CommandProcess.WITH_SIGNALS);
+        command.addAll(List.of("sh", "-c", "cd '" + folder + "'\n" + script));
+        return ChildProcess.prepare(command, Map.of("TEXT", "a b"), List.of());
     }
 
     private void awaitFile(String name) {

@@ -13,6 +13,12 @@ import java.util.stream.Stream;
 
 /** The real command in a process of its own, started as {@code bin/semaphore} starts it but from the classes under test. */
 public final class CommandProcess implements AutoCloseable {
+    /**
+     * Whoever started the tests may ignore signals, as nohup does, and so do scripts for what they start in the background. That is
+     * inherited, and a shell cannot trap what it was told to ignore. Java cannot undo it, nor can the env of every system.
+     */
+    static final List<String> WITH_SIGNALS = withSignals(List.of("env", "--default-signal=HUP,INT,TERM"));
+
     private final Process process;
     private final Path out;
     private final Path err;
@@ -23,6 +29,19 @@ public final class CommandProcess implements AutoCloseable {
         this.err = err;
     }
 
+    private static List<String> withSignals(List<String> prefix) {
+        try {
+            List<String> trial = new ArrayList<>(prefix);
+            trial.add("true");
+            return new ProcessBuilder(trial).start().waitFor() == 0 ? prefix : List.of();
+        } catch (IOException e) {
+            return List.of();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return List.of();
+        }
+    }
+
     static CommandProcess start(Path folder, List<String> words) {
         return start(folder, Map.of(), words);
     }
@@ -31,7 +50,8 @@ public final class CommandProcess implements AutoCloseable {
         try {
             Path out = Files.createTempFile(folder, "out", ".txt");
             Path err = Files.createTempFile(folder, "err", ".txt");
-            List<String> command = new ArrayList<>(List.of(
+            List<String> command = new ArrayList<>(WITH_SIGNALS);
+            command.addAll(List.of(
                     Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                     "-XX:TieredStopAtLevel=1",
                     "-XX:+UseSerialGC",
