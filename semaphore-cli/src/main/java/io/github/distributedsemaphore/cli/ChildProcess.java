@@ -56,6 +56,7 @@ final class ChildProcess implements AutoCloseable {
         builder.environment().putAll(environment);
         builder.environment().put(DeathWatch.MARK_VARIABLE, watch.mark());
         try {
+            watch.starting();
             Process started = builder.start();
             process = started;
             watch.watch(started.pid());

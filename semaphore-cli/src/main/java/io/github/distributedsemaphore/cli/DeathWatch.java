@@ -122,6 +122,11 @@ final class DeathWatch {
         return mark;
     }
 
+    /** Tells the shell that the command is about to be started: a kill from now on may leave one that nobody knows the number of. */
+    void starting() {
+        say("starting");
+    }
+
     void watch(long pid) {
         say("watch " + pid);
     }

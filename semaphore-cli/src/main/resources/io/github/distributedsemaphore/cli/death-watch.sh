@@ -4,6 +4,7 @@
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE
 mark=$1
 pid=
+starting=
 frozen=
 grown=
 
@@ -30,17 +31,29 @@ freeze() {
     grown=yes
 }
 
+runs() {
+    if [ -e /proc/self/status ]; then
+        grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
+    else
+        case $(ps -o stat= -p "$1" 2>/dev/null) in Z* | '') return 1 ;; esac
+    fi
+}
+
 # We have the locks of the slots, if any: the command may start.
 echo ready
 exec >/dev/null
 
 while read -r order value; do
     case $order in
+        starting) starting=yes ;;
         watch) pid=$value ;;
         signal) kill -s "$value" "$pid" 2>/dev/null ;;
         dismiss) exit 0 ;;
     esac
 done
+
+# Killed while it started the command: what is on its way does not bear the mark yet.
+[ -z "$starting" ] || [ -n "$pid" ] || sleep 1
 
 [ -z "$pid" ] || freeze "$pid"
 while :; do
@@ -52,3 +65,7 @@ while :; do
     [ -n "$grown" ] || break
 done
 [ -z "$frozen" ] || kill -s KILL $frozen
+# Killed is not yet gone, and until it is the locks are ours.
+for process in $frozen; do
+    while runs "$process"; do sleep 0.01 2>/dev/null || sleep 1; done
+done
