@@ -169,7 +169,7 @@ abstract class ClientFixture extends TimedFixture {
      * Creates a semaphore of a new name.
      *
      * @param limit its limit
-     * @return the semaphore of the {@link #home} client
+     * @return the semaphore of the {@code home()} client
      */
     public DistributedSemaphore semaphore(int limit) {
         return home().semaphore(create(limit));
