@@ -41,6 +41,8 @@ without_services() {
   return "$status"
 }
 
+can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
+
 # install_missing COMMAND...: sees to a JDK, Maven and those commands: installs them on Debian, elsewhere says what to install.
 install_missing() {
   local missing
@@ -49,7 +51,7 @@ install_missing() {
   if [[ -n ${JAVA_HOME:-} ]] && (($(java_major) < MIN_JAVA)); then
     die "JAVA_HOME=$JAVA_HOME holds no JDK of version $MIN_JAVA or newer; set it to one that does, or unset it"
   fi
-  if [[ ! -f /etc/debian_version || $EUID -ne 0 ]]; then
+  if ! can_install; then
     die "missing: ${missing[*]}. On Debian or Ubuntu: sudo apt-get install ${missing[*]}." \
       "Elsewhere: a JDK of version $MIN_JAVA or newer and Maven 3.8.7 or newer${*:+, and the commands $*}, all on the PATH."
   fi
