@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -136,7 +137,11 @@ final class Demo {
     private Screen.Picture picture() {
         Map<Integer, Turn> holders = ledger.turns().stream()
                 .filter(Turn::isOpen)
-                .collect(Collectors.toMap(Turn::slot, turn -> turn, (first, second) -> second));
+                .collect(Collectors.toMap(Turn::slot, turn -> turn, (first, second) -> second, HashMap::new));
+        if (ledger.takeover().isEmpty()) {
+            // Nobody works in it, and yet it is not free: the backend does not know of the death so far.
+            ledger.killed().ifPresent(dead -> holders.put(dead.slot(), dead));
+        }
         return new Screen.Picture(elapsed() / 1e9, holders, ledger.waiting(), List.copyOf(news));
     }
 

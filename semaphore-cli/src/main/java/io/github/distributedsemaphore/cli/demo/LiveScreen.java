@@ -71,7 +71,10 @@ final class LiveScreen implements Screen {
     }
 
     private static String holder(@Nullable Turn turn) {
-        return turn == null ? "free" : "worker " + coloured(turn.worker());
+        if (turn == null) {
+            return "free";
+        }
+        return (turn.isOpen() ? "worker " : "killed ") + coloured(turn.worker());
     }
 
     private static String coloured(int worker) {

@@ -38,7 +38,10 @@ final class PlainScreen implements Screen {
 
     private static String holder(Picture picture, int slot) {
         Turn turn = picture.holders().get(slot);
-        return turn == null ? "free    " : "worker " + turn.worker();
+        if (turn == null) {
+            return "free    ";
+        }
+        return (turn.isOpen() ? "worker " : "killed ") + turn.worker();
     }
 
     private static String waiting(Picture picture) {

@@ -9,7 +9,7 @@ interface Screen {
      * What is the case at one moment.
      *
      * @param seconds since the workers began
-     * @param holders by slot the permit that is held, those free left out
+     * @param holders by slot the permit that is held, those free left out; an ended one is of a holder that was killed
      * @param waiting the workers that wait
      * @param news what has happened since the start that is worth a line, oldest first
      */

@@ -36,6 +36,16 @@ final class ScreenTest {
     }
 
     @Test
+    void aSlotWhoseHolderWasKilledIsNotShownAsFree() {
+        Screen.Picture picture = new Screen.Picture(0.5, Map.of(2, new Turn(4, 2, 9, 0, 400)), List.of(1), List.of());
+        new PlainScreen(out).show(picture);
+        new LiveScreen(out, Duration.ofSeconds(12)).show(picture);
+
+        assertThat(text.toString().lines().filter(line -> line.contains("killed")))
+                .hasSize(2);
+    }
+
+    @Test
     void theLiveScreenDrawsOverItselfAndGivesTheCursorBack() {
         Screen screen = new LiveScreen(out, Duration.ofSeconds(12));
         screen.show(picture(0.0));
