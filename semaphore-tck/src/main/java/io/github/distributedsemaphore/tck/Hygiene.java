@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -29,6 +30,10 @@ final class Hygiene {
     private final TckRun run;
     private final Set<Long> knownThreads;
     private final Set<String> knownThings;
+
+    /** The threads that a run starts are in its group or in one below, and those of another run beside it are not. */
+    private final ThreadGroup group =
+            Objects.requireNonNull(Thread.currentThread().getThreadGroup(), "a live thread");
 
     /** What tests that are over have left of their dead, by name; only where detection takes longer than a test may. */
     private final Map<String, Debt> debts = new TreeMap<>();
@@ -109,12 +114,18 @@ final class Hygiene {
 
     private Set<String> newThreads() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.isAlive() && !knownThreads.contains(id(thread)))
+                .filter(thread -> isOurs(thread) && !knownThreads.contains(id(thread)))
                 .filter(thread ->
                         OWN_THREADS.stream().noneMatch(own -> thread.getName().startsWith(own)))
                 .filter(thread -> !run.harness().mayStay(thread))
                 .map(Thread::getName)
                 .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private boolean isOurs(Thread thread) {
+        // One that has ended is in no group.
+        ThreadGroup its = thread.getThreadGroup();
+        return its != null && group.parentOf(its);
     }
 
     @SuppressWarnings("deprecation") // threadId() came with Java 19
