@@ -238,7 +238,12 @@ final class Exchanges {
                 queue.failWaiting(failure);
                 postpone(batch.returns(), failure);
             } else {
-                LOG.info("The outcome of an exchange at semaphore '{}' is unknown", coordinator.name(), failure);
+                String name = coordinator.name();
+                LOG.info(
+                        "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}",
+                        name,
+                        failure.toString());
+                LOG.debug("Why the outcome at semaphore '{}' is unknown", name, failure);
                 agenda.resolveFirst(batch);
             }
         } finally {
