@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 

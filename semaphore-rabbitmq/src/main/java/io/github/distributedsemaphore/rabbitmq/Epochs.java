@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
+
 /** Where the epochs of holds come from. For one thread at a time. */
 interface Epochs extends AutoCloseable {
     /** So many epochs, from the one drawn on, belong to whoever drew it. */
@@ -8,9 +10,11 @@ interface Epochs extends AutoCloseable {
     /**
      * Draws an epoch that is higher than all that were drawn before, by whomever.
      *
+     * @param budget for how long to wait for a source that is starting
+     * @param shield keeps interrupts away meanwhile
      * @throws ProbeFailedException if the broker did not answer in time
      */
-    long draw() throws ProbeFailedException;
+    long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException;
 
     @Override
     void close();
@@ -21,7 +25,7 @@ interface Epochs extends AutoCloseable {
             private long next;
 
             @Override
-            public long draw() {
+            public long draw(CallBudget budget, InterruptShield shield) {
                 next += RUN;
                 return next;
             }

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
-import com.rabbitmq.client.PossibleAuthenticationFailureException;
+import com.rabbitmq.client.AuthenticationFailureException;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -20,13 +20,13 @@ final class Failures {
 
     static SemaphoreException notConnected(RabbitSettings settings, Throwable cause) {
         String subject = settings.broker() + ", virtual host '" + settings.virtualHost() + "'";
-        if (cause instanceof PossibleAuthenticationFailureException) {
+        if (cause instanceof AuthenticationFailureException) {
             return new BackendAccessException(subject + " refused user or password: correct them in the URI", cause);
         }
         if (cause instanceof SSLHandshakeException) {
             return new BackendAccessException(
                     subject + " showed a certificate that is not trusted: " + cause.getMessage()
-                            + ". Name the authority by the setting 'caFile', and the host as the certificate does",
+                            + ". Name the authority by the setting 'ca', and the host as the certificate does",
                     cause);
         }
         ShutdownSignalException signal = signal(cause);

@@ -4,6 +4,7 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.util.Map;
 import java.util.UUID;
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class FenceStream implements Epochs {
     private static final int UNACKNOWLEDGED = 256;
     private static final byte[] EMPTY = {};
+    private static final long RETRY_NANOS = 50_000_000;
 
     private final RabbitSettings settings;
     private final ProbeConnection probes;
@@ -43,15 +45,26 @@ final class FenceStream implements Epochs {
     }
 
     @Override
-    public long draw() throws ProbeFailedException {
+    public long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException {
+        while (true) {
+            try {
+                return draw();
+            } catch (IOException | ShutdownSignalException e) {
+                String said = refusal(e);
+                if (!isStarting(e) || budget.isSpent()) {
+                    throw new ProbeFailedException("no fence could be drawn: " + said, e);
+                }
+                shield.pause(RETRY_NANOS);
+            }
+        }
+    }
+
+    private long draw() throws IOException, ProbeFailedException {
         boolean done = false;
         try {
-            Tap used = open();
-            long offset = used.draw(settings.timeout().toNanos() / 2);
+            long offset = open().draw(settings.timeout().toNanos() / 2);
             done = true;
             return Math.multiplyExact(offset, RUN);
-        } catch (IOException | ShutdownSignalException e) {
-            throw failure(e);
         } finally {
             if (!done) {
                 close();
@@ -59,18 +72,28 @@ final class FenceStream implements Epochs {
         }
     }
 
-    private ProbeFailedException failure(Exception e) {
+    /** What the broker said, or else the client library, unless that is something for the caller. */
+    private String refusal(Exception e) {
         ShutdownSignalException signal = Failures.signal(e);
-        if (signal != null && signal.getReason() instanceof AMQP.Channel.Close close) {
-            // A stream that is there and not ready yet, say after a restart, is not found either, in other words.
-            if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
-                throw Failures.withoutFences(names.semaphore(), e);
-            }
-            if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
-                throw Failures.denied(settings, names.fences(), close.getReplyText(), e);
-            }
+        if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
+            return e.toString();
         }
-        return new ProbeFailedException("no fence could be drawn: " + e, e);
+        if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
+            throw Failures.withoutFences(names.semaphore(), e);
+        }
+        if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
+            throw Failures.denied(settings, names.fences(), close.getReplyText(), e);
+        }
+        return close.getReplyText();
+    }
+
+    /** After a start of the broker a stream takes a while until it is found; what is not there at all has been told by now. */
+    private static boolean isStarting(Exception e) {
+        ShutdownSignalException signal = Failures.signal(e);
+        return signal != null
+                && signal.getReason() instanceof AMQP.Channel.Close close
+                && (close.getReplyCode() == AMQP.NOT_FOUND
+                        || close.getReplyText().contains("running replica"));
     }
 
     private Tap open() throws IOException, ProbeFailedException {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

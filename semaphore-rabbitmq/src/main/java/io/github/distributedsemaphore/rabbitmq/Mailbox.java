@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -188,8 +189,15 @@ final class Mailbox implements AutoCloseable {
 
     /** Whether somebody said so lately; true also if nothing can be heard. */
     boolean isAnyoneWaiting(String semaphore) {
+        return !isOpen() || lastWaiter(semaphore).isPresent();
+    }
+
+    /** When somebody said so last, by {@link System#nanoTime}; empty if that was long ago. */
+    OptionalLong lastWaiter(String semaphore) {
         Long heard = waiters.get(semaphore);
-        return !isOpen() || (heard != null && System.nanoTime() - heard < WAITING_NANOS);
+        return heard != null && System.nanoTime() - heard < WAITING_NANOS
+                ? OptionalLong.of(heard)
+                : OptionalLong.empty();
     }
 
     /** Asks the holders of a semaphore who they are; returns when all have answered, or a while later. */

@@ -19,7 +19,7 @@ import java.util.Set;
  * is free; a third of it is the AMQP heartbeat. {@code slotQueues} ({@code classic}, the default, or {@code quorum} for a
  * cluster), the type of the queues that {@code create} and {@code resize} make. {@code fencing} ({@code stream}, the default,
  * or {@code none}), whether permits have fences, for which {@code create} makes a stream (RabbitMQ 3.9 and newer); all clients
- * of a semaphore need the same. {@code caFile}, a file of PEM certificates
+ * of a semaphore need the same. {@code ca}, a file of PEM certificates
  * to trust instead of the JVM's. {@code timeout} (500ms to 1m, by default 5s), how long a request may stay without answer.
  *
  * <p>Thread-safe.

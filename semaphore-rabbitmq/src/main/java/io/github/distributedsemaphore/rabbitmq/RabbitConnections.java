@@ -4,6 +4,7 @@ import com.rabbitmq.client.Address;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.impl.ForgivingExceptionHandler;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -112,7 +113,7 @@ final class RabbitConnections implements AutoCloseable {
             try {
                 return opening.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
-                shield.interrupted();
+                shield.absorb(e);
             }
         }
     }

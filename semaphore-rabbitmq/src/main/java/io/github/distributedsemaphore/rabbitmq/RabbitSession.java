@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Answer;
@@ -9,6 +8,7 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
@@ -18,9 +18,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,9 +34,7 @@ final class RabbitSession implements BackendSession {
     private final HeldSlots held = new HeldSlots();
     private final SlotMemory memory = new SlotMemory();
     private final Granting granting;
-    private final AtomicBoolean over = new AtomicBoolean();
-    private final ReentrantLock lock = new ReentrantLock();
-    private volatile @Nullable HolderConnection holder;
+    private final SessionLink link;
     private final Watch rollCall;
     private final Turn turn;
 
@@ -47,6 +42,7 @@ final class RabbitSession implements BackendSession {
         this.backend = backend;
         this.names = new QueueNames(name);
         this.listener = listener;
+        this.link = new SessionLink(backend, names, listener);
         this.granting = new Granting(backend, names, held, memory);
         this.turn = new Turn(backend.mailbox(), names.encoded());
         this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::entries);
@@ -55,14 +51,14 @@ final class RabbitSession implements BackendSession {
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
         try (InterruptShield shield = new InterruptShield()) {
-            Set<Hold> lost = giveBack(request.giveBack());
+            Set<Hold> lost = giveBack(request);
             if (request.wants().isEmpty() || turn.isOfOthers(request)) {
                 return refused(request, lost, turn.end());
             }
             try {
                 return take(request, lost, shield);
             } catch (SemaphoreException e) {
-                if (request.giveBack().isEmpty() || over.get()) {
+                if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
                     throw e;
                 }
                 // What was given back is, and has to be told. The next exchange meets the same failure and tells that.
@@ -70,12 +66,12 @@ final class RabbitSession implements BackendSession {
                 return refused(request, lost, Deadline.at(System.nanoTime()));
             }
         } catch (LinkLostException e) {
-            throw gone(e);
+            throw link.gone(e);
         } catch (SemaphoreException e) {
             throw e;
         } catch (RuntimeException e) {
-            end("an error of this library: " + e);
-            throw gone(e);
+            link.end("an error of this library: " + e);
+            throw link.gone(e);
         }
     }
 
@@ -89,28 +85,39 @@ final class RabbitSession implements BackendSession {
         return "Semaphore '" + names.semaphore() + "'";
     }
 
-    private BackendUnavailableException gone(@Nullable Exception cause) {
-        return Failures.unavailable(
-                subject() + ": the connection is lost, and the permits with it"
-                        + (cause == null ? "" : ": " + cause.getMessage()),
-                cause);
-    }
-
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        end("the outcome of an exchange is unknown");
-        throw gone(null);
+        link.end("the outcome of an exchange is unknown");
+        throw link.gone(null);
+    }
+
+    /** Whether somebody takes a refusal for an answer. */
+    private static boolean isAnyAttempt(ExchangeRequest request) {
+        return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
     }
 
     /** Returns those that were not held any more. */
-    private Set<Hold> giveBack(List<Hold> holds) throws LinkLostException {
+    private Set<Hold> giveBack(ExchangeRequest request) throws LinkLostException {
         Set<Hold> lost = new HashSet<>();
+        try {
+            giveBack(request.giveBack(), lost);
+        } catch (LinkLostException e) {
+            if (isAnyAttempt(request)) {
+                throw e;
+            }
+            // The end of the connection gives back what it had, and that is how these are given back.
+            LOG.debug("{}: given back by the end of the connection", subject(), e);
+        }
+        return lost;
+    }
+
+    private void giveBack(List<Hold> holds, Set<Hold> lost) throws LinkLostException {
         boolean freed = false;
         for (Hold hold : holds) {
-            if (!held.contains(hold) || holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
+            if (!held.contains(hold) || link.holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
                 lost.add(hold);
             } else {
-                holder().delete(names.hold(hold.slot()));
+                link.holder().delete(names.hold(hold.slot()));
                 memory.freed(hold.slot());
                 freed = true;
             }
@@ -120,12 +127,11 @@ final class RabbitSession implements BackendSession {
             turn.begins();
             backend.mailbox().tellReleased(names.encoded());
         }
-        return lost;
     }
 
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, InterruptShield shield)
             throws LinkLostException {
-        Granting.Granted granted = granting.take(request, holder(), shield);
+        Granting.Granted granted = granting.take(request, link.holder(), shield);
         boolean full = granted.answers().contains(Answer.FULL);
         if (full && request.waiting()) {
             backend.mailbox().tellWaiting(names.encoded());
@@ -140,13 +146,7 @@ final class RabbitSession implements BackendSession {
      * sending of the last request that it answered. A tenth of a heartbeat is left for the clocks of both sides.
      */
     private Deadline validFrom(long sent) {
-        return Deadline.after(sent, RabbitBackend.validity(heartbeat()));
-    }
-
-    /** What the broker agreed to, which may be less than was asked for. */
-    private Duration heartbeat() {
-        HolderConnection present = holder;
-        return present == null ? backend.heartbeat() : Duration.ofSeconds(present.heartbeat());
+        return Deadline.after(sent, RabbitBackend.validity(link.heartbeat()));
     }
 
     /** A holder that dies wakes nobody: who waits has to ask again. */
@@ -154,53 +154,6 @@ final class RabbitSession implements BackendSession {
         long longest = backend.mailbox().isOpen() ? 500_000_000L : 100_000_000L;
         return Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
-    }
-
-    private HolderConnection holder() {
-        lock.lock();
-        try {
-            if (over.get()) {
-                throw gone(null);
-            }
-            HolderConnection present = holder;
-            if (present == null) {
-                present = new HolderConnection(
-                        backend.connections(), "semaphore " + names.semaphore(), this::connectionLost);
-                holder = present;
-                if (over.get()) {
-                    // Aborted meanwhile.
-                    present.drop("the session is over");
-                    throw gone(null);
-                }
-                backend.mailbox().bindHolders(names.encoded());
-            }
-            return present;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void connectionLost(String reason) {
-        if (over.compareAndSet(false, true)) {
-            listener.ended(reason);
-        }
-    }
-
-    private void end(String reason) {
-        HolderConnection present = present();
-        if (present != null) {
-            present.drop(reason);
-        }
-        connectionLost(reason);
-    }
-
-    private @Nullable HolderConnection present() {
-        lock.lock();
-        try {
-            return holder;
-        } finally {
-            lock.unlock();
-        }
     }
 
     @Override
@@ -213,14 +166,14 @@ final class RabbitSession implements BackendSession {
                     holds.stream().filter(hold -> !lost.contains(hold)).toList();
             return new Renewal(validFrom(sent), lost, retiredOf(still));
         } catch (LinkLostException e) {
-            throw gone(e);
+            throw link.gone(e);
         }
     }
 
     private Set<Hold> lostOf(Collection<Hold> holds) throws LinkLostException {
         Set<Hold> lost = new HashSet<>();
         for (Hold hold : holds) {
-            if (!held.contains(hold) || holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
+            if (!held.contains(hold) || link.holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
                 lost.add(hold);
             }
         }
@@ -234,10 +187,10 @@ final class RabbitSession implements BackendSession {
 
     private Set<Hold> retiredOf(List<Hold> holds) throws LinkLostException {
         List<String> slots = holds.stream().map(hold -> names.slot(hold.slot())).toList();
-        List<Existence> found = backend.sight().look(slots, this::holder);
+        List<Existence> found = backend.sight().look(slots, link::holder);
         Set<Hold> retired = new HashSet<>();
         for (int i = 0; i < holds.size(); i++) {
-            if (found.get(i) == Existence.ABSENT && holder().look(slots.get(i)) == QueueAnswer.ABSENT) {
+            if (found.get(i) == Existence.ABSENT && link.holder().look(slots.get(i)) == QueueAnswer.ABSENT) {
                 retired.add(holds.get(i));
             }
         }
@@ -246,14 +199,14 @@ final class RabbitSession implements BackendSession {
 
     @Override
     public Duration renewEvery() {
-        return RabbitBackend.renewEvery(heartbeat());
+        return RabbitBackend.renewEvery(link.heartbeat());
     }
 
     @Override
     public HoldState check(Hold hold) {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            if (over.get() || !lostOf(List.of(hold)).isEmpty()) {
+            if (link.isOver() || !lostOf(List.of(hold)).isEmpty()) {
                 return HoldState.LOST;
             }
             return retiredOf(List.of(hold)).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
@@ -274,26 +227,17 @@ final class RabbitSession implements BackendSession {
     public void close() {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            over.set(true);
             rollCall.close();
             granting.close();
-            HolderConnection present = present();
-            if (present != null) {
-                present.close();
-                if (!held.isEmpty()) {
-                    backend.mailbox().tellReleased(names.encoded());
-                }
+            if (link.close() && !held.isEmpty()) {
+                backend.mailbox().tellReleased(names.encoded());
             }
         }
     }
 
     @Override
     public void abort() {
-        over.set(true);
         rollCall.close();
-        HolderConnection present = holder;
-        if (present != null) {
-            present.drop("the client was aborted");
-        }
+        link.abort();
     }
 }

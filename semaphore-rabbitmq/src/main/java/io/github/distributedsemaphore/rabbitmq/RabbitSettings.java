@@ -43,9 +43,9 @@ record RabbitSettings(
                 Duration.ofSeconds(10),
                 Duration.ofSeconds(3).plus(NOTICE),
                 Duration.ofSeconds(180).plus(NOTICE));
-        String caFile = uri.text("caFile", "");
-        if (!caFile.isEmpty() && !encrypted) {
-            throw new IllegalArgumentException("Setting 'caFile' is for amqps:, not for amqp:");
+        String ca = uri.text("ca", "");
+        if (!ca.isEmpty() && !encrypted) {
+            throw new IllegalArgumentException("Setting 'ca' is for amqps:, not for amqp:");
         }
         String type = uri.text("slotQueues", "classic");
         if (!type.equals("classic") && !type.equals("quorum")) {
@@ -61,7 +61,7 @@ record RabbitSettings(
                 uri.user().isEmpty() ? "guest" : uri.user(),
                 uri.user().isEmpty() ? "guest" : uri.password(),
                 path.length() <= 1 ? "/" : path.substring(1),
-                encrypted ? Tls.trusting(caFile) : null,
+                encrypted ? Tls.trusting(ca) : null,
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 type,

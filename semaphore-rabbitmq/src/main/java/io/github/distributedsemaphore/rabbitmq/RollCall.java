@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
@@ -74,7 +75,7 @@ final class RollCall {
                 try {
                     over = missing.await(end - System.nanoTime(), TimeUnit.NANOSECONDS) || System.nanoTime() >= end;
                 } catch (InterruptedException e) {
-                    shield.interrupted();
+                    shield.absorb(e);
                 }
             }
         }

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -273,7 +274,7 @@ final class SlotSearch {
             return true;
         }
         try {
-            epoch = epochs.draw();
+            epoch = epochs.draw(budget, shield);
             return true;
         } catch (ProbeFailedException | IncompatibleStateException e) {
             if (holder.look(names.slot(1)) == QueueAnswer.ABSENT) {

@@ -15,19 +15,19 @@ import javax.net.ssl.TrustManagerFactory;
 final class Tls {
     private Tls() {}
 
-    static SSLContext trusting(String caFile) {
+    static SSLContext trusting(String ca) {
         try {
-            if (caFile.isEmpty()) {
+            if (ca.isEmpty()) {
                 return SSLContext.getDefault();
             }
             TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-            trust.init(certificates(Path.of(caFile)));
+            trust.init(certificates(Path.of(ca)));
             SSLContext context = SSLContext.getInstance("TLS");
             context.init(null, trust.getTrustManagers(), null);
             return context;
         } catch (GeneralSecurityException | IOException e) {
             throw new IllegalArgumentException(
-                    "Setting 'caFile': '" + caFile + "' cannot be read as PEM certificates: " + e.getMessage(), e);
+                    "Setting 'ca': '" + ca + "' cannot be read as PEM certificates: " + e.getMessage(), e);
         }
     }
 

@@ -3,71 +3,88 @@ package io.github.distributedsemaphore.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.spi.Answer;
-import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.Hold;
-import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** A link that carries nothing any more: the broker frees the slot only after the holder's own clock has given it up. */
 class LinkTest {
-    private static final int PHASES = 8;
+    private static final int PHASES = 16;
+    private static final int HEARTBEAT_MILLIS = 1_000;
+    private static final String SETTINGS = "?detection=4s";
     private static final Duration DETECTION = Duration.ofSeconds(4);
+    private static final int LOOKS = 100;
 
-    /** A holder behind a link, and how long it is sure. */
-    private record Case(
-            StallingProxy proxy, SemaphoreBackend backend, BackendSession session, String name, Deadline sure) {}
+    private final RabbitSettings settings =
+            RabbitSettings.from(BackendUri.parse(RabbitServer.uri() + SETTINGS), HolderInfo.ofThisProcess("a test"));
 
     @Test
-    void inNoPhaseOfTheHeartbeatIsAPermitSureWhenTheSlotIsFreeAndItIsFreeInTime() throws Exception {
-        SemaphoreBackend looking = Rabbit.backend("?detection=4s");
-        List<Case> cases = new ArrayList<>();
-        for (int phase = 0; phase < PHASES; phase++) {
-            cases.add(start(looking));
-            // The phases are what is tested: an eighth of a heartbeat lies between them.
-            TimeUnit.MILLISECONDS.sleep(1_000 / PHASES);
+    void inNoPhaseOfTheHeartbeatIsAPermitValidWhenTheBrokerHasFreedItsSlotAndThatIsInTime() throws Exception {
+        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress("127.0.0.1", RabbitServer.port()));
+                RabbitConnections connections = new RabbitConnections(settings);
+                ProbeConnection probes = new ProbeConnection(connections);
+                SemaphoreClient admin = SemaphoreClient.connect(RabbitServer.uri() + SETTINGS)) {
+            List<SemaphoreClient> holders = new ArrayList<>();
+            List<Permit> permits = new ArrayList<>();
+            for (int phase = 0; phase < PHASES; phase++) {
+                String name = Rabbit.name();
+                admin.admin().create(name, 1);
+                SemaphoreClient holder = SemaphoreClient.connect(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort() + SETTINGS);
+                holders.add(holder);
+                permits.add(holder.semaphore(name).acquire());
+                // The phases of heartbeat and renewal are what is tested.
+                TimeUnit.MILLISECONDS.sleep(HEARTBEAT_MILLIS / PHASES);
+            }
+            try (LinkFault silence = proxy.stall()) {
+                watch(probes, permits);
+                assertThat(silence.strikes()).isPositive();
+            }
+            holders.forEach(SemaphoreClient::close);
+            permits.forEach(permit -> admin.admin().destroy(permit.semaphore()));
         }
+    }
+
+    /** Looks without a pause, so that an overlap of some milliseconds would be seen. */
+    private static void watch(ProbeConnection probes, List<Permit> permits) throws ProbeFailedException {
         long cut = System.nanoTime();
-        cases.forEach(one -> one.proxy.stall());
-        List<Case> open = new ArrayList<>(cases);
-        while (!open.isEmpty()) {
-            assertThat(Duration.ofNanos(System.nanoTime() - cut)).isLessThan(DETECTION.plusSeconds(1));
-            open.removeIf(one -> isFree(looking, one));
+        List<String> holds = permits.stream()
+                .map(permit -> new QueueNames(permit.semaphore()).hold(permit.slot()))
+                .toList();
+        Map<Permit, Deadline> sure = new HashMap<>();
+        Set<Permit> freed = new HashSet<>();
+        int looks = 0;
+        while (freed.size() < permits.size()) {
+            permits.stream().filter(Permit::isValid).forEach(permit -> sure.put(permit, permit.validUntil()));
+            List<Existence> found = probes.probe(holds);
+            long now = System.nanoTime();
+            looks++;
+            assertThat(Duration.ofNanos(now - cut))
+                    .as("%d slots are free", freed.size())
+                    .isLessThan(DETECTION);
+            for (int i = 0; i < permits.size(); i++) {
+                Permit permit = permits.get(i);
+                if (found.get(i) == Existence.ABSENT && freed.add(permit)) {
+                    assertThat(permit.isValid())
+                            .as("a permit whose slot is free")
+                            .isFalse();
+                    assertThat(sure.get(permit).isPast(now)).isTrue();
+                }
+            }
         }
-        for (Case one : cases) {
-            one.session.abort();
-            one.backend.close();
-            one.proxy.close();
-            looking.admin().destroy(one.name);
-        }
-        looking.close();
-    }
-
-    private static Case start(SemaphoreBackend looking) throws Exception {
-        String name = Rabbit.name();
-        looking.admin().create(name, 1);
-        StallingProxy proxy = new StallingProxy();
-        SemaphoreBackend backend = Rabbit.backend(proxy.uri(), "?detection=4s");
-        BackendSession session = backend.open(name, new Rabbit.News());
-        Hold hold = Rabbit.takeOne(session);
-        return new Case(
-                proxy, backend, session, name, session.renew(List.of(hold)).validUntil());
-    }
-
-    private static boolean isFree(SemaphoreBackend looking, Case one) {
-        BackendSession session = looking.open(one.name, new Rabbit.News());
-        boolean free = Rabbit.take(session, 1).answers().get(0) instanceof Answer.Granted;
-        long now = System.nanoTime();
-        session.close();
-        if (free) {
-            assertThat(one.sure.isPast(now))
-                    .as("the holder is not sure any more when another has the slot")
-                    .isTrue();
-        }
-        return free;
+        assertThat(looks).as("looks while the slots were freed").isGreaterThan(LOOKS);
     }
 }

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
@@ -51,7 +52,8 @@ final class Rabbit {
             channel.close();
             return true;
         } catch (IOException e) {
-            return !e.getCause().getMessage().contains("404");
+            return !(Failures.signal(e).getReason() instanceof AMQP.Channel.Close close
+                    && close.getReplyCode() == AMQP.NOT_FOUND);
         }
     }
 

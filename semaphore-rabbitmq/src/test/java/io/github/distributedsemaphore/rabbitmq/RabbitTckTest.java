@@ -4,7 +4,10 @@ import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.ServerAccess;
+import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,14 +18,28 @@ import java.util.Optional;
 class RabbitTckTest extends SemaphoreTck {
     @Override
     public SemaphoreTckHarness harness() {
-        return new Harness(RabbitServer.uri() + "?detection=7s");
+        return new Harness(RabbitServer.uri());
     }
 
     private static final class Harness extends UriHarness implements StateProbe {
+        private static final String SETTINGS = "?detection=7s&timeout=4s";
+
+        private final UriAccess link;
         private Connection other;
 
-        Harness(String uri) {
-            super(uri);
+        Harness(String address) {
+            super(address + SETTINGS);
+            link = new UriAccess(uri());
+        }
+
+        @Override
+        public Optional<ServerAccess> link() {
+            return Optional.of(link);
+        }
+
+        @Override
+        public Optional<ServerControl> startServer() {
+            return RabbitServer.isOurs() ? Optional.of(new RabbitControl(SETTINGS)) : Optional.empty();
         }
 
         @Override

@@ -27,7 +27,7 @@ class TlsTest {
 
     @Test
     void whoTrustsTheCertificateTakesAndGivesBack() {
-        try (SemaphoreBackend backend = Rabbit.backend(uri("127.0.0.1"), "?caFile=" + RabbitServer.certificate())) {
+        try (SemaphoreBackend backend = Rabbit.backend(uri("127.0.0.1"), "?ca=" + RabbitServer.certificate())) {
             backend.admin().create(name, 1);
             BackendSession session = backend.open(name, new Rabbit.News());
             Hold hold = Rabbit.takeOne(session);
@@ -44,7 +44,7 @@ class TlsTest {
 
     @Test
     void aCertificateForAnotherHostIsRefused() {
-        refused(uri("localhost"), "?caFile=" + RabbitServer.certificate());
+        refused(uri("localhost"), "?ca=" + RabbitServer.certificate());
     }
 
     private void refused(String uri, String settings) {
@@ -52,7 +52,7 @@ class TlsTest {
             assertThatThrownBy(() -> backend.admin().create(name, 1))
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("certificate")
-                    .hasMessageContaining("caFile");
+                    .hasMessageContaining("ca");
         }
     }
 }

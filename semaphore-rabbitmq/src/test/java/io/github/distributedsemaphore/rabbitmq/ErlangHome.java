@@ -1,0 +1,105 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+/**
+ * What brokers that know each other have in common: a folder, a cookie and a port mapper, which are nobody else's. All that was
+ * started in it ends with it, or with the JVM. Thread-safe.
+ */
+final class ErlangHome implements AutoCloseable {
+    /** The exit status of a process that a signal ended. */
+    static final int SIGKILL = 128 + 9;
+
+    static final int SIGTERM = 128 + 15;
+
+    private static final Set<ErlangHome> OPEN = ConcurrentHashMap.newKeySet();
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> OPEN.forEach(ErlangHome::close), "stop brokers"));
+    }
+
+    private final Path folder;
+    private final int mapperPort = freePort();
+    private final Set<Process> processes = ConcurrentHashMap.newKeySet();
+
+    ErlangHome() {
+        OPEN.add(this);
+        try {
+            folder = Files.createTempDirectory("semaphore-rabbitmq");
+            Path cookie = Files.writeString(
+                    folder.resolve(".erlang.cookie"), UUID.randomUUID().toString());
+            Files.setPosixFilePermissions(cookie, PosixFilePermissions.fromString("r--------"));
+            // Left to a broker it would be a daemon, which outlives all that use it.
+            own(process(List.of("epmd")).inheritIO().start());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Path newFolder(String name) throws IOException {
+        return Files.createDirectory(folder.resolve(name));
+    }
+
+    String cookie() {
+        try {
+            return Files.readString(folder.resolve(".erlang.cookie"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    ProcessBuilder process(List<String> command) {
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment()
+                .putAll(Map.of(
+                        "HOME", folder.toString(),
+                        "ERL_EPMD_PORT", Integer.toString(mapperPort),
+                        "ERL_EPMD_ADDRESS", "127.0.0.1"));
+        return builder;
+    }
+
+    void own(Process process) {
+        processes.add(process);
+    }
+
+    @Override
+    public void close() {
+        if (OPEN.remove(this)) {
+            processes.forEach(Process::destroyForcibly);
+            processes.forEach(process -> process.onExit().join());
+            delete(folder);
+        }
+    }
+
+    static void delete(Path folder) {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}
