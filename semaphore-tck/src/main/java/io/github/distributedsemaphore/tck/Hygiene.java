@@ -9,6 +9,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Looks after each test whether it left something behind: threads, names, things at the backend. */
@@ -25,10 +27,14 @@ final class Hygiene {
             "Common-Cleaner",
             "VirtualThread-");
 
+    private static final Pattern CLIENT_THREAD = Pattern.compile("(semaphore-\\d+)-.*");
     private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final TckRun run;
     private final Set<Long> knownThreads;
+    /** A client that was there before may still add to its threads. */
+    private final Set<String> knownClients;
+
     private final Set<String> knownThings;
 
     /** The threads that a run starts are in its group or in one below, and those of another run beside it are not. */
@@ -42,6 +48,11 @@ final class Hygiene {
         this.run = run;
         this.knownThreads = Thread.getAllStackTraces().keySet().stream()
                 .map(Hygiene::id)
+                .collect(Collectors.toCollection(HashSet::new));
+        this.knownClients = Thread.getAllStackTraces().keySet().stream()
+                .map(thread -> CLIENT_THREAD.matcher(thread.getName()))
+                .filter(Matcher::matches)
+                .map(client -> client.group(1))
                 .collect(Collectors.toCollection(HashSet::new));
         this.knownThings = new TreeSet<>(run.harness().leftovers().things());
     }
@@ -117,7 +128,7 @@ final class Hygiene {
                 .filter(thread -> isOurs(thread) && !knownThreads.contains(id(thread)))
                 .filter(thread ->
                         OWN_THREADS.stream().noneMatch(own -> thread.getName().startsWith(own)))
-                .filter(thread -> !run.harness().mayStay(thread))
+                .filter(thread -> !run.harness().mayStay(thread) && !isOfKnownClient(thread))
                 .map(Thread::getName)
                 .collect(Collectors.toCollection(TreeSet::new));
     }
@@ -126,6 +137,11 @@ final class Hygiene {
         // One that has ended is in no group.
         ThreadGroup its = thread.getThreadGroup();
         return its != null && group.parentOf(its);
+    }
+
+    private boolean isOfKnownClient(Thread thread) {
+        Matcher client = CLIENT_THREAD.matcher(thread.getName());
+        return client.matches() && knownClients.contains(client.group(1));
     }
 
     @SuppressWarnings("deprecation") // threadId() came with Java 19
