@@ -13,6 +13,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 final class Watched {
     private final TckFixture tck;
     private final Permit permit;
+    private final long since = System.nanoTime();
     private final List<PermitLoss> losses = new CopyOnWriteArrayList<>();
     private final Task<Long> watch;
     private volatile boolean over;
@@ -26,7 +27,7 @@ final class Watched {
 
     /** Looks before it asks for the time, so that no instant is later than the permit said. */
     private long lastValid() {
-        long last = Long.MIN_VALUE;
+        long last = since;
         while (!over) {
             long asked = System.nanoTime();
             if (permit.isValid()) {
