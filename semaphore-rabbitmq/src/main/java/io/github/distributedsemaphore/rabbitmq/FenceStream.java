@@ -93,7 +93,7 @@ final class FenceStream implements Epochs {
         return signal != null
                 && signal.getReason() instanceof AMQP.Channel.Close close
                 && (close.getReplyCode() == AMQP.NOT_FOUND
-                        || close.getReplyText().contains("running replica"));
+                        || close.getReplyText().contains("replica"));
     }
 
     private Tap open() throws IOException, ProbeFailedException {

@@ -12,14 +12,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** A broker of our own on free ports of the loopback. Not thread-safe, but for {@link #eval} and {@link #ctl}. */
-final class RabbitNode implements AutoCloseable {
+final class RabbitNode implements BrokerShell, AutoCloseable {
     private static final String SCRIPTS = "/usr/lib/rabbitmq/bin";
     private static final long START_SECONDS = 90;
     private static final long STOP_SECONDS = 30;
@@ -219,15 +218,16 @@ final class RabbitNode implements AutoCloseable {
         run(List.of(SCRIPTS + "/rabbitmq-plugins", "-n", node, change, plugin), "");
     }
 
-    /** Runs rabbitmqctl. Takes a second or two. */
-    String ctl(String... arguments) {
+    @Override
+    public String ctl(String... arguments) {
         List<String> command = new ArrayList<>(List.of(SCRIPTS + "/rabbitmqctl", "-n", node));
         command.addAll(List.of(arguments));
         return run(command, "");
     }
 
-    /** Evaluates an Erlang expression that makes a string, in some ten milliseconds where there is erl_call. */
-    String eval(String expression) {
+    /** Takes some ten milliseconds where there is erl_call. */
+    @Override
+    public String eval(String expression) {
         if (erlCall == null) {
             return ctl("eval", expression);
         }
@@ -265,24 +265,6 @@ final class RabbitNode implements AutoCloseable {
         } catch (InterruptedException e) {
             throw new IllegalStateException("interrupted while waiting for " + command.get(0), e);
         }
-    }
-
-    /** The names of all queues of this library. */
-    List<String> queues() {
-        String names = eval("base64:encode_to_string(iolist_to_binary("
-                + "[[N, 10] || {resource, _, queue, N} <- rabbit_amqqueue:list_names()])).");
-        String encoded = names.replaceAll("[^A-Za-z0-9+/=]", "");
-        String decoded = new String(Base64.getDecoder().decode(encoded), StandardCharsets.UTF_8);
-        return decoded.lines()
-                .filter(line -> line.startsWith(QueueNames.PREFIX))
-                .toList();
-    }
-
-    /** Deletes a queue as an operator does, whoever has it. */
-    void delete(String queue) {
-        String bytes = Base64.getEncoder().encodeToString(queue.getBytes(StandardCharsets.UTF_8));
-        eval("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, base64:decode(\"" + bytes + "\"))),"
-                + " {ok, _} = rabbit_amqqueue:delete(Q, false, false, <<\"test\">>), ok.");
     }
 
     /** Kills what runs in its home, and removes that. */

@@ -1,0 +1,114 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import io.github.distributedsemaphore.tck.Leftovers;
+import io.github.distributedsemaphore.tck.ServerAccess;
+import io.github.distributedsemaphore.tck.ServerControl;
+import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.UriHarness;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Shows a broker to the kit. */
+final class RabbitHarness extends UriHarness implements StateProbe {
+    private final UriAccess link;
+    private final BrokerShell shell;
+    private final @Nullable Supplier<ServerControl> server;
+    private Connection other;
+
+    /**
+     * Takes what there is.
+     *
+     * @param uri of the broker, with settings
+     * @param shell of the broker
+     * @param server starts one that may be stopped; null if that cannot be had
+     */
+    RabbitHarness(String uri, BrokerShell shell, @Nullable Supplier<ServerControl> server) {
+        super(uri);
+        this.link = new UriAccess(uri);
+        this.shell = shell;
+        this.server = server;
+    }
+
+    @Override
+    public Optional<ServerAccess> link() {
+        return Optional.of(link);
+    }
+
+    @Override
+    public Optional<ServerControl> startServer() {
+        return Optional.ofNullable(server).map(Supplier::get);
+    }
+
+    @Override
+    public Optional<StateProbe> state() {
+        return Optional.of(this);
+    }
+
+    /** But for the mailboxes of clients, which are exclusive and go with the connection. */
+    @Override
+    public Leftovers leftovers() {
+        return Leftovers.of(shell.queues().stream()
+                .filter(queue -> !queue.startsWith(QueueNames.PREFIX + "client:"))
+                .toList());
+    }
+
+    /** The kit's own client may open its connection anew in the middle of a run; {@link SessionTest} counts threads. */
+    @Override
+    public boolean mayStay(Thread thread) {
+        return thread.getName().startsWith("semaphore-rabbitmq-")
+                || thread.getName().startsWith("AMQP Connection");
+    }
+
+    @Override
+    public void wipe(String name) {
+        QueueNames names = new QueueNames(name);
+        String prefix = QueueNames.PREFIX + names.encoded() + ":";
+        // The names are in order, and the slots come before the stream: as when it is destroyed.
+        shell.queues().stream()
+                .filter(queue -> queue.startsWith(prefix) || queue.equals(names.fences()))
+                .sorted()
+                .forEach(shell::delete);
+    }
+
+    @Override
+    public void removeHolder(String name, int slot) {
+        shell.delete(new QueueNames(name).hold(slot));
+    }
+
+    /** A queue that is exclusive to some other program: of one that is not, nobody but create can tell (see docs). */
+    @Override
+    public void occupy(String name) {
+        try {
+            ConnectionFactory factory = new ConnectionFactory();
+            factory.setUri(uri().replaceAll("\\?.*", ""));
+            other = factory.newConnection();
+            other.createChannel().queueDeclare(new QueueNames(name).slot(1), false, true, false, null);
+        } catch (Exception e) {
+            throw new IllegalStateException("could not occupy " + name, e);
+        }
+    }
+
+    @Override
+    public String occupant(String name) {
+        return shell.ctl("-q", "list_queues", "--no-table-headers", "name", "arguments", "messages")
+                .lines()
+                .filter(line -> line.startsWith(new QueueNames(name).slot(1)))
+                .toList()
+                .toString();
+    }
+
+    @Override
+    public void remove(String name) {
+        try {
+            other.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
