@@ -19,11 +19,11 @@ final class Bystanders implements AutoCloseable {
     /** So far in the future, in milliseconds, that no idle client dies meanwhile. */
     private static final double FAR_DEADLINE = 9e12;
 
-    private final RedisProcess server;
+    private final MeasuredServer server;
     private final List<SemaphoreClient> holders = new ArrayList<>();
     private final List<SocketChannel> watchers = new ArrayList<>();
 
-    Bystanders(RedisProcess server) {
+    Bystanders(MeasuredServer server) {
         this.server = server;
     }
 
@@ -56,7 +56,10 @@ final class Bystanders implements AutoCloseable {
         if (clients == 0) {
             return;
         }
-        RedisCommands<String, String> commands = server.commands();
+        if (!(server instanceof RedisProcess redis)) {
+            throw new BrokenRunException("idle clients with an armed watch are known for Redis only");
+        }
+        RedisCommands<String, String> commands = redis.commands();
         String control = commands.keys("*" + semaphore + "}:c").stream()
                 .findFirst()
                 .orElseThrow(() -> new BrokenRunException("There is no key of '" + semaphore + "' to watch"));
@@ -64,7 +67,7 @@ final class Bystanders implements AutoCloseable {
         ByteBuffer watch = ByteBuffer.wrap(("WATCH " + control + "\r\n").getBytes(StandardCharsets.US_ASCII));
         for (int i = 0; i < clients; i++) {
             SocketChannel channel =
-                    SocketChannel.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()));
+                    SocketChannel.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), redis.port()));
             watchers.add(channel);
             channel.write(watch.rewind());
             if (channel.read(ByteBuffer.allocate(64)) < 1) {

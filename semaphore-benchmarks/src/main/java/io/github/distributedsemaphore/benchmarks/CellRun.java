@@ -14,18 +14,20 @@ import java.util.stream.Stream;
 
 /** Measures one cell: all variants in turn, round after round, each first in another round. For one thread. */
 final class CellRun implements AutoCloseable {
+    private final Backend backend;
     private final Cell cell;
     private final RunSettings settings;
     private final Progress progress;
     private final long millis;
     private final Path folder;
     private final Map<String, Stage> stages = new LinkedHashMap<>();
-    private final List<RedisProcess> servers = new ArrayList<>();
+    private final List<MeasuredServer> servers = new ArrayList<>();
     private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
 
-    private record Stage(RedisProcess server, HolderWatch watch, Bystanders bystanders) {}
+    private record Stage(MeasuredServer server, HolderWatch watch, Bystanders bystanders) {}
 
-    CellRun(Cell cell, RunSettings settings, Progress progress) {
+    CellRun(Backend backend, Cell cell, RunSettings settings, Progress progress) {
+        this.backend = backend;
         this.cell = cell;
         this.settings = settings;
         this.progress = progress;
@@ -64,9 +66,9 @@ final class CellRun implements AutoCloseable {
     private void open(Crew crew, Variant variant) {
         progress.show(cell.name(), "preparing " + variant.name());
         if (servers.isEmpty() || cell.ownServers()) {
-            servers.add(new RedisProcess(folder));
+            servers.add(backend.start(cell, folder));
         }
-        RedisProcess server = servers.get(servers.size() - 1);
+        MeasuredServer server = servers.get(servers.size() - 1);
         Path file = folder.resolve("watch-" + stages.size());
         Stage stage = new Stage(server, HolderWatch.open(file, variant), new Bystanders(server));
         stages.put(variant.name(), stage);
@@ -82,11 +84,11 @@ final class CellRun implements AutoCloseable {
                 (warmUp ? "warming up, " : "round " + (round + 1) + " of " + settings.rounds() + ", ")
                         + variant.name());
         Stage stage = Objects.requireNonNull(stages.get(variant.name()));
-        ServerUse before = ServerUse.of(stage.server().commands());
+        ServerUse before = stage.server().use();
         // Without holds a warm-up goes through the code often enough for the compiler.
         List<RoundReport> reports =
                 warmUp ? crew.round(variant.holding(0), cell.roundMillis()) : crew.round(variant, millis);
-        ServerUse use = ServerUse.of(stage.server().commands()).since(before);
+        ServerUse use = stage.server().use().since(before);
         List<String> violations = stage.watch().violations();
         if (!violations.isEmpty()) {
             throw new BrokenRunException(
@@ -104,7 +106,7 @@ final class CellRun implements AutoCloseable {
 
     @Override
     public void close() {
-        servers.forEach(RedisProcess::close);
+        servers.forEach(MeasuredServer::close);
         try (Stream<Path> files = Files.walk(folder)) {
             files.sorted(Comparator.reverseOrder())
                     .forEach(file -> file.toFile().delete());

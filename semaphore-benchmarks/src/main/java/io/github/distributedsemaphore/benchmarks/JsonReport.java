@@ -62,7 +62,7 @@ record JsonReport(
                 Runtime.getRuntime().availableProcessors(),
                 ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage(),
                 Runtime.version().toString(),
-                "redis-server " + serverVersion,
+                serverVersion,
                 String.valueOf(org.redisson.Redisson.class.getPackage().getImplementationVersion()));
     }
 
@@ -73,9 +73,9 @@ record JsonReport(
     }
 
     /** Writes it to a file, and returns which. */
-    Path writeTo(Path folder) {
+    Path writeTo(Path folder, String backend) {
         Gson gson = new GsonBuilder().setPrettyPrinting().create();
-        Path file = folder.resolve("redis-" + cell + ".json");
+        Path file = folder.resolve(backend + "-" + cell + ".json");
         try {
             Files.createDirectories(folder);
             return Files.writeString(file, gson.toJson(this) + System.lineSeparator());

@@ -1,12 +1,8 @@
 package io.github.distributedsemaphore.benchmarks;
 
-import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 
 /** Measures the backend for Redis. */
 @Command(
@@ -25,48 +21,7 @@ import picocli.CommandLine.Option;
             "1:the run was broken and has no figures",
             "2:called wrongly"
         })
-final class RedisCommand implements Runnable {
-    private static final int ROUNDS = 11;
-    private static final int WARM_UPS = 8;
-    private static final int QUICK_ROUNDS = 3;
-    private static final int QUICK_FACTOR = 3;
-
-    private final List<Cell> all;
-    private final Class<?> workerMain;
-
-    @CommandLine.Spec
-    private CommandLine.Model.CommandSpec spec;
-
-    @Option(names = "--cell", paramLabel = "NAME", description = "only this cell; may be given several times")
-    private List<String> cells = new ArrayList<>();
-
-    @Option(names = "--list", description = "name the cells, and what they measure")
-    private boolean list;
-
-    @Option(names = "--rounds", paramLabel = "N", description = "how many rounds count; default: " + ROUNDS)
-    private int rounds;
-
-    @Option(
-            names = "--quick",
-            description = "few and short rounds: shows that everything works, its figures are worth little")
-    private boolean quick;
-
-    @Option(
-            names = "--results",
-            paramLabel = "DIR",
-            defaultValue = "${sys:bench.results:-target/results}",
-            description = "where the JSON goes; default: ${DEFAULT-VALUE}")
-    private Path results = Path.of("target/results");
-
-    @Option(
-            names = "--worker-option",
-            paramLabel = "OPTION",
-            description = "an option for the JVMs under measurement, say of a profiler; may be given several times")
-    private List<String> workerOptions = new ArrayList<>();
-
-    @Option(names = "--live", hidden = true, description = "overwrite the line of progress")
-    private boolean live;
-
+final class RedisCommand extends CellsCommand {
     /** For picocli. */
     RedisCommand() {
         this(Cells.all(), Main.class);
@@ -79,52 +34,23 @@ final class RedisCommand implements Runnable {
      * @param workerMain the class that a worker starts with
      */
     RedisCommand(List<Cell> all, Class<?> workerMain) {
-        this.all = List.copyOf(all);
-        this.workerMain = workerMain;
+        super(new Redis(), all, workerMain);
     }
 
-    @Override
-    public void run() {
-        PrintWriter out = spec.commandLine().getOut();
-        PrintWriter log = spec.commandLine().getErr();
-        if (list) {
-            all.forEach(cell -> out.printf("%-20s %s%n", cell.name(), cell.title()));
-            return;
+    private static final class Redis implements Backend {
+        @Override
+        public String name() {
+            return "redis";
         }
-        RunSettings settings = settings();
-        for (Cell cell : chosen()) {
-            Progress progress = new Progress(log, live);
-            try (CellRun run = new CellRun(cell, settings, progress)) {
-                CellResult result = run.measure();
-                Path file = JsonReport.of(result, run.serverVersion()).writeTo(results);
-                out.println(new TextReport(result).text());
-                out.flush();
-                log.println("bench: every round is in " + file);
-            } finally {
-                progress.clear();
-            }
-        }
-    }
 
-    private RunSettings settings() {
-        if (rounds < 0 || rounds > 1_000) {
-            throw new CommandLine.ParameterException(
-                    spec.commandLine(), "--rounds is " + rounds + "; it must be from 1 to 1000");
+        @Override
+        public String workUnit() {
+            return "commands";
         }
-        int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
-        return new RunSettings(counted, quick ? 1 : WARM_UPS, quick ? QUICK_FACTOR : 1, workerMain, workerOptions);
-    }
 
-    private List<Cell> chosen() {
-        for (String name : cells) {
-            if (all.stream().noneMatch(cell -> cell.name().equals(name))) {
-                List<String> names = all.stream().map(Cell::name).toList();
-                throw new CommandLine.ParameterException(
-                        spec.commandLine(), "no cell is called '" + name + "'; there are: " + String.join(", ", names));
-            }
+        @Override
+        public MeasuredServer start(Cell cell, Path folder) {
+            return new RedisProcess(folder);
         }
-        return all.stream()
-                .filter(cell -> cells.isEmpty() || cells.contains(cell.name()))
-                .toList();
     }
 }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A redis-server of our own, on a free port of the loopback address, that writes nothing to the disk. */
-final class RedisProcess implements AutoCloseable {
+final class RedisProcess implements MeasuredServer {
     private static final Duration START = Duration.ofSeconds(20);
     private static final int MOST_CLIENTS = 15_000;
 
@@ -90,7 +90,8 @@ final class RedisProcess implements AutoCloseable {
         }
     }
 
-    String uri() {
+    @Override
+    public String uri() {
         return "redis://127.0.0.1:" + port;
     }
 
@@ -102,13 +103,20 @@ final class RedisProcess implements AutoCloseable {
         return commands;
     }
 
-    String version() {
-        return commands.info("server")
+    @Override
+    public ServerUse use() {
+        return ServerUse.of(commands);
+    }
+
+    @Override
+    public String version() {
+        String version = commands.info("server")
                 .lines()
                 .filter(line -> line.startsWith("redis_version:"))
                 .map(line -> line.substring(line.indexOf(':') + 1).strip())
                 .findFirst()
                 .orElse("unknown");
+        return "redis-server " + version;
     }
 
     @Override

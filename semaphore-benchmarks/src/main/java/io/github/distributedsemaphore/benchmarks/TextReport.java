@@ -20,14 +20,21 @@ final class TextReport {
     private static final List<Column> OF_HAND_OVERS = List.of(
             new Column("hand-overs", Sample::handOvers, false),
             new Column("hand-over p50 us (min..max)", Sample::handOverMicros, true));
-    private static final List<Column> OF_THE_SERVER = List.of(
-            new Column("commands/pair", Sample::commandsPerPair, false),
-            new Column("server us/pair", Sample::serverMicrosPerPair, false));
 
     private final CellResult result;
+    private final List<Column> ofTheServer;
 
-    TextReport(CellResult result) {
+    /**
+     * Makes a report.
+     *
+     * @param result of what
+     * @param workUnit what the server counts, in the plural
+     */
+    TextReport(CellResult result, String workUnit) {
         this.result = result;
+        this.ofTheServer = List.of(
+                new Column(workUnit + "/pair", Sample::commandsPerPair, false),
+                new Column("server us/pair", Sample::serverMicrosPerPair, false));
     }
 
     String text() {
@@ -58,7 +65,7 @@ final class TextReport {
         if (isHandOver()) {
             columns.addAll(OF_HAND_OVERS);
         }
-        columns.addAll(OF_THE_SERVER);
+        columns.addAll(ofTheServer);
         return columns;
     }
 

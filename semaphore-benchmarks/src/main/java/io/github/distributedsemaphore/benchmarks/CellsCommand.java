@@ -1,0 +1,111 @@
+package io.github.distributedsemaphore.benchmarks;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+
+/** Measures the cells of one backend. */
+abstract class CellsCommand implements Runnable {
+    private static final int ROUNDS = 11;
+    private static final int WARM_UPS = 8;
+    private static final int QUICK_ROUNDS = 3;
+    private static final int QUICK_FACTOR = 3;
+
+    private final Backend backend;
+    private final List<Cell> all;
+    private final Class<?> workerMain;
+
+    @CommandLine.Spec
+    private CommandLine.Model.CommandSpec spec;
+
+    @Option(names = "--cell", paramLabel = "NAME", description = "only this cell; may be given several times")
+    private List<String> cells = new ArrayList<>();
+
+    @Option(names = "--list", description = "name the cells, and what they measure")
+    private boolean list;
+
+    @Option(names = "--rounds", paramLabel = "N", description = "how many rounds count; default: " + ROUNDS)
+    private int rounds;
+
+    @Option(
+            names = "--quick",
+            description = "few and short rounds: shows that everything works, its figures are worth little")
+    private boolean quick;
+
+    @Option(
+            names = "--results",
+            paramLabel = "DIR",
+            defaultValue = "${sys:bench.results:-target/results}",
+            description = "where the JSON goes; default: ${DEFAULT-VALUE}")
+    private Path results = Path.of("target/results");
+
+    @Option(
+            names = "--worker-option",
+            paramLabel = "OPTION",
+            description = "an option for the JVMs under measurement, say of a profiler; may be given several times")
+    private List<String> workerOptions = new ArrayList<>();
+
+    @Option(names = "--live", hidden = true, description = "overwrite the line of progress")
+    private boolean live;
+
+    /**
+     * Makes the command.
+     *
+     * @param backend what is measured
+     * @param all what can be measured of it
+     * @param workerMain the class that a worker starts with
+     */
+    CellsCommand(Backend backend, List<Cell> all, Class<?> workerMain) {
+        this.backend = backend;
+        this.all = List.copyOf(all);
+        this.workerMain = workerMain;
+    }
+
+    @Override
+    public void run() {
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter log = spec.commandLine().getErr();
+        if (list) {
+            all.forEach(cell -> out.printf("%-20s %s%n", cell.name(), cell.title()));
+            return;
+        }
+        RunSettings settings = settings();
+        for (Cell cell : chosen()) {
+            Progress progress = new Progress(log, live);
+            try (CellRun run = new CellRun(backend, cell, settings, progress)) {
+                CellResult result = run.measure();
+                Path file = JsonReport.of(result, run.serverVersion()).writeTo(results, backend.name());
+                out.println(new TextReport(result, backend.workUnit()).text());
+                out.flush();
+                log.println("bench: every round is in " + file);
+            } finally {
+                progress.clear();
+            }
+        }
+    }
+
+    private RunSettings settings() {
+        if (rounds < 0 || rounds > 1_000) {
+            throw new CommandLine.ParameterException(
+                    spec.commandLine(), "--rounds is " + rounds + "; it must be from 1 to 1000");
+        }
+        int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
+        return new RunSettings(counted, quick ? 1 : WARM_UPS, quick ? QUICK_FACTOR : 1, workerMain, workerOptions);
+    }
+
+    private List<Cell> chosen() {
+        for (String name : cells) {
+            if (all.stream().noneMatch(cell -> cell.name().equals(name))) {
+                List<String> names = all.stream().map(Cell::name).toList();
+                throw new CommandLine.ParameterException(
+                        spec.commandLine(), "no cell is called '" + name + "'; there are: " + String.join(", ", names));
+            }
+        }
+        return all.stream()
+                .filter(cell -> cells.isEmpty() || cells.contains(cell.name()))
+                .toList();
+    }
+}
