@@ -9,7 +9,11 @@ enum Mode {
     /** Redisson's {@code RPermitExpirableSemaphore} with a lease: the counterpart of a permit that comes back. */
     REDISSON_EXPIRABLE("redisson-expirable"),
     /** No semaphore: one SET for an acquire and one for a release, the least that two round trips can cost. */
-    FLOOR("floor");
+    FLOOR("floor"),
+    /** The algorithm of HashiCorp's semaphore guide. */
+    GUIDE("guide"),
+    /** No semaphore: one write to Consul for an acquire and one for a release, the least that two commits can cost. */
+    COMMITS("two-commits");
 
     private final String label;
 
@@ -22,6 +26,6 @@ enum Mode {
     }
 
     boolean excludes() {
-        return this != FLOOR;
+        return this != FLOOR && this != COMMITS;
     }
 }
