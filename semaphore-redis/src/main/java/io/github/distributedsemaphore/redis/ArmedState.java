@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param firstEndMillis the earliest deadline of another client; {@link Long#MAX_VALUE} if there is none
  * @param waiters the first clients in the queue
  * @param serverMicros the server's time
+ * @param holdsWatched whether the used slots are as they stand here too, until a transaction under this watch succeeds or fails
  * @param sentNanos the local instant before all this was asked, by {@code System.nanoTime}
  */
 record ArmedState(
@@ -27,6 +28,7 @@ record ArmedState(
         long firstEndMillis,
         List<String> waiters,
         long serverMicros,
+        boolean holdsWatched,
         long sentNanos) {
 
     /** So many waiters are looked at, and at most so many woken at a time. */
@@ -66,6 +68,7 @@ record ArmedState(
         private final String client;
         private final CommandBatch batch;
         private final boolean slots;
+        private final boolean watchHolds;
         private final int control;
         private final int life;
         private final int used;
@@ -79,17 +82,30 @@ record ArmedState(
          * @param slots whether to ask which slots are used, or only how many
          */
         Request(CommandBatch batch, RedisLayout layout, String client, boolean slots) {
+            this(batch, layout, client, slots, false);
+        }
+
+        private Request(CommandBatch batch, RedisLayout layout, String client, boolean slots, boolean watchHolds) {
             this.layout = layout;
             this.client = client;
             this.batch = batch;
             this.slots = slots;
+            this.watchHolds = watchHolds;
             batch.add(RedisVerb.WATCH, layout.control());
+            if (watchHolds) {
+                batch.add(RedisVerb.WATCH, layout.holds());
+            }
             control = Control.read(batch, layout);
             life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
             used = batch.add(slots ? RedisVerb.HKEYS : RedisVerb.HLEN, layout.holds());
             ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
             queue = batch.add(RedisVerb.ZRANGE, layout.waiters(), "0", Integer.toString(WAITERS - 1));
             time = batch.add(RedisVerb.TIME);
+        }
+
+        /** The same, and the holds are watched too. */
+        static Request ofHolds(RedisLayout layout, String client) {
+            return new Request(new CommandBatch(), layout, client, true, true);
         }
 
         CommandBatch batch() {
@@ -108,6 +124,7 @@ record ArmedState(
                     firstEnd(replies.get(ends).list()),
                     replies.get(queue).list().stream().map(Reply::text).toList(),
                     micros(replies.get(time)),
+                    watchHolds,
                     sentNanos);
         }
 

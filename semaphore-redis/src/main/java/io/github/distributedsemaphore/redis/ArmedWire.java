@@ -62,7 +62,7 @@ final class ArmedWire {
         this.layout = layout;
         this.connections = connections;
         this.liveness = liveness;
-        this.lastKnown = new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, System.nanoTime());
+        this.lastKnown = new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, false, System.nanoTime());
     }
 
     boolean wasUsed() {
@@ -106,6 +106,12 @@ final class ArmedWire {
             return read;
         }
         return raise(control, read, deadline);
+    }
+
+    /** Goes on with the watch, watches the holds too, and reads the state anew. */
+    ArmedState watchHolds(Deadline deadline) {
+        armed(deadline);
+        return read(open(deadline), ArmedState.Request.ofHolds(layout, liveness.client()), deadline);
     }
 
     /**

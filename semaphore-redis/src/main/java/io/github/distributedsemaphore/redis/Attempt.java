@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One exchange: what it has done, what is left of it, and what nobody knows of it yet. For one thread. */
 final class Attempt {
+    private static final int MOST_CONFLICTS = 8;
+
     private final ExchangeRequest request;
     private final @Nullable Answer[] answers;
     private final Deque<Hold> toGiveBack;
@@ -28,6 +30,8 @@ final class Attempt {
     private boolean missed;
     private boolean progressed;
     private boolean leftToOthers;
+    private boolean joined;
+    private int conflicts;
     private @Nullable Step inFlight;
 
     /** An exchange for nobody. */
@@ -67,6 +71,14 @@ final class Attempt {
 
     Deque<Hold> spare() {
         return spare;
+    }
+
+    /** What was taken and serves nobody goes back; returns false if there is nothing. */
+    boolean giveBackSpare() {
+        boolean any = !spare.isEmpty();
+        toGiveBack.addAll(spare);
+        spare.clear();
+        return any;
     }
 
     /** The clients that were told of a free slot. */
@@ -120,8 +132,33 @@ final class Attempt {
         return inFlight;
     }
 
-    void inFlight(@Nullable Step step) {
+    void sent(Step step) {
         inFlight = step;
+    }
+
+    /** The transaction was done. */
+    void done() {
+        joined |= inFlight != null && inFlight.join();
+        inFlight = null;
+    }
+
+    /** The transaction was not done, or nobody knows: whom it was to wake is to be woken by the next. */
+    void undone() {
+        if (inFlight != null) {
+            woken.removeAll(inFlight.wakes().keySet());
+            conflicts++;
+        }
+        inFlight = null;
+    }
+
+    /** Whether the session began to live. */
+    boolean hasJoined() {
+        return joined;
+    }
+
+    /** Whether so many transactions failed that it is no use to wait until nobody else takes or frees a slot meanwhile. */
+    boolean isCrowded() {
+        return conflicts >= MOST_CONFLICTS;
     }
 
     /** A caller that has no answer yet: how many permits it wants, and whether it goes on waiting if it is refused. */
@@ -140,6 +177,17 @@ final class Attempt {
 
     private boolean waits(int want) {
         return request.waiting() && want >= request.attempts();
+    }
+
+    /** Whether a caller that has no answer yet wants several permits, but no more than so many. */
+    boolean wantsSeveral(int atMost) {
+        for (int i = 0; i < answers.length; i++) {
+            int wanted = request.wants().get(i);
+            if (answers[i] == null && wanted > 1 && wanted <= atMost) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether any of the callers goes on waiting. There may be others who do, for whom nothing is asked now. */

@@ -129,7 +129,7 @@ final class RedisExchange {
             try {
                 return runHere(attempt, deadline);
             } catch (MovedException e) {
-                attempt.inFlight(null);
+                attempt.undone();
                 wire.disarm();
                 if (deadline.isPast(System.nanoTime())) {
                     throw e;
@@ -152,11 +152,14 @@ final class RedisExchange {
                 book.reconcile(attempt, deadline);
             }
             book.verify(attempt, deadline);
+            if (!state.holdsWatched() && plan.wantsTogether(attempt, state)) {
+                state = wire.watchHolds(deadline);
+            }
             Step step = plan.next(attempt, state);
             if (!step.isEmpty()) {
                 state = commit(attempt, step, deadline);
             } else if (attempt.isServed()) {
-                if (!giveBackSpare(attempt)) {
+                if (!attempt.giveBackSpare()) {
                     return finish(attempt, state, deadline);
                 }
             } else if (!attempt.isFresh(state) || (state.usedSlots() == null && state.control() != null)) {
@@ -191,24 +194,16 @@ final class RedisExchange {
                 .prune(state.serverMicros(), liveness.client(), deadline);
     }
 
-    /** What was taken and serves nobody goes back; returns false if there is nothing. */
-    private static boolean giveBackSpare(Attempt attempt) {
-        boolean any = !attempt.spare().isEmpty();
-        attempt.toGiveBack().addAll(attempt.spare());
-        attempt.spare().clear();
-        return any;
-    }
-
     private ArmedState commit(Attempt attempt, Step step, Deadline deadline) {
         CommandBatch batch = new CommandBatch().multi();
         Step.Sent sent = step.addTo(batch, layout, liveness);
         batch.exec();
         Replicas replicas = liveness.replicas();
         int confirmed = step.claims().isEmpty() ? Replicas.NOT_ASKED : replicas.ask(batch);
-        attempt.inFlight(step);
+        attempt.sent(step);
         ArmedWire.Answer answer = wire.commit(batch, attempt.hasMissed(), deadline);
-        attempt.inFlight(null);
         if (answer.replies().executed()) {
+            attempt.done();
             plan.committed(step);
             book.released(attempt, step);
             book.take(attempt, step, sent, answer.replies());
@@ -218,6 +213,8 @@ final class RedisExchange {
             }
             answer.replies().requireAllDone();
             attempt.progress();
+        } else {
+            attempt.undone();
         }
         return answer.state();
     }
@@ -251,7 +248,7 @@ final class RedisExchange {
             book.settle(attempt, step, deadline);
         }
         plan.forgetPlace();
-        attempt.inFlight(null);
+        attempt.undone();
         attempt.progress();
         attempt.serve();
     }
@@ -269,6 +266,9 @@ final class RedisExchange {
         wire.tell(plan.wakeOthers(attempt, state));
         if (state.control() == null && attempt.hasProgressed()) {
             new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
+        } else if (attempt.hasJoined()) {
+            // Or else those who died while slots were free would be kept for ever.
+            prune(state, deadline);
         }
         plan.finished(attempt);
         return result(attempt, state);

@@ -42,6 +42,19 @@ final class StepPlan {
         this.choice = choice;
     }
 
+    /**
+     * Whether slots are to be taken together or not at all. To others a semaphore would look full while this session has some
+     * of them and not yet all, so such a step needs a watch of the holds. Not where so many are free that nobody asks which.
+     */
+    boolean wantsTogether(Attempt attempt, ArmedState state) {
+        return attempt.isClaiming()
+                && state.usedSlots() != null
+                && !attempt.isCrowded()
+                && attempt.wantsSeveral(state.free()
+                        + attempt.spare().size()
+                        + releases(attempt, state).size());
+    }
+
     Step next(Attempt attempt, ArmedState state) {
         List<Integer> releases = releases(attempt, state);
         List<Attempt.Open> open = state.control() == null ? List.of() : attempt.open();

@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,6 +65,20 @@ class ExchangeTest {
         takeOne(rival);
         assertThat(take(session, 3)).isEqualTo(Answer.FULL);
         assertThat(takeHolds(rival, 2)).hasSize(2);
+    }
+
+    @Test
+    void whoWantsTwoTogetherAndFindsOneDoesNotTakeThatOneEvenForAMoment() {
+        // So the session believes all to be free, and would try the first two.
+        giveBack(session, takeOne(session));
+        giveBack(rival, takeHolds(rival, 3).get(1));
+        Map<String, String> counts =
+                redis.commands().hgetall(redis.layout("jobs").epochs());
+
+        assertThat(take(session, 2)).isEqualTo(Answer.FULL);
+        assertThat(redis.commands().hgetall(redis.layout("jobs").epochs()))
+                .as("counts that rise with each attempt at a slot: others would have been refused meanwhile")
+                .isEqualTo(counts);
     }
 
     @Test

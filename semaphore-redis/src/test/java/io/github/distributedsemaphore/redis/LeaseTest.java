@@ -76,6 +76,23 @@ class LeaseTest {
     }
 
     @Test
+    void whoDiedWithoutASlotIsRemovedByTheNextClientAlsoIfSlotsAreFree() {
+        takeHolds(heir, 2);
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        dying.abort();
+        heir.close();
+        RedisLayout layout = redis.layout("jobs");
+        assertThat(redis.commands().zcard(layout.waiters())).isEqualTo(1);
+
+        await().until(() -> {
+            BackendSession next = redis.session("jobs", SHORT);
+            takeHolds(next, 1);
+            next.close();
+            return redis.commands().exists(layout.waiters(), layout.lives(), layout.members()) == 0;
+        });
+    }
+
+    @Test
     void whoRenewsKeepsItsSlots() {
         List<Hold> holds = takeHolds(dying, 2);
         long end = System.nanoTime() + Duration.ofMillis(1_800).toNanos();

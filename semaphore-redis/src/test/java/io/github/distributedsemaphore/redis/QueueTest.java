@@ -74,6 +74,20 @@ class QueueTest {
     }
 
     @Test
+    void aReleaseThatIsRepeatedWakesAllTheSame() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        giveBack(holder, holds.get(0));
+        await().until(() -> first.hints.get() > 0);
+        first.hints.set(0);
+        // Now the holder knows of the waiter beforehand; and its transaction fails, as after the death of a client.
+        redis.commands().hincrby(redis.layout("jobs").control(), RedisLayout.CHANGES_FIELD, 1);
+        giveBack(holder, holds.get(1));
+
+        await().until(() -> first.hints.get() > 0);
+    }
+
+    @Test
     void whoWaitsDoesNotOvertakeButWhoAsksOnceTakesWhatIsFree() {
         List<Hold> holds = takeHolds(holder, 2);
         Waiting first = new Waiting();
