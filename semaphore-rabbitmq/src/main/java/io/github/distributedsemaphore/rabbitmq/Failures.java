@@ -49,6 +49,22 @@ final class Failures {
                 cause);
     }
 
+    static SemaphoreException channelLimit(RabbitSettings settings, @Nullable Throwable cause) {
+        ShutdownSignalException signal = cause == null ? null : signal(cause);
+        return new BackendAccessException(
+                settings.broker() + " lets us open no more channels"
+                        + (signal == null ? "" : ": " + signal.getMessage())
+                        + ". Raise its channel_max, or the user's limit; a client needs ten on each connection",
+                cause);
+    }
+
+    /** Whether the broker ended the connection because of something that an operator has to allow. */
+    static boolean isNotAllowed(@Nullable ShutdownSignalException signal) {
+        return signal != null
+                && signal.getReason() instanceof AMQP.Connection.Close close
+                && close.getReplyCode() == AMQP.NOT_ALLOWED;
+    }
+
     static SemaphoreException inequivalent(RabbitSettings settings, String queue, String text, Throwable cause) {
         if (text.contains("limit")) {
             return new BackendAccessException(
@@ -67,6 +83,10 @@ final class Failures {
                 subject + ": '" + queue + "' should be the first slot, but is an exclusive queue of some other program:"
                         + " rename it there, or give the semaphore another name",
                 null);
+    }
+
+    static SemaphoreException nodeDown(String subject, int slot) {
+        return unavailable(subject + ": the cluster node that has its slot " + slot + " is down: start it again", null);
     }
 
     static IncompatibleStateException withoutFences(String semaphore, Throwable cause) {

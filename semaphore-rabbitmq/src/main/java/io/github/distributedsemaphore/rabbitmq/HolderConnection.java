@@ -93,7 +93,7 @@ final class HolderConnection {
         }
     }
 
-    private Channel borrow() throws IOException, LinkLostException {
+    private Channel borrow() throws IOException {
         for (Channel channel = idle.poll(); channel != null; channel = idle.poll()) {
             if (channel.isOpen()) {
                 return channel;
@@ -101,7 +101,7 @@ final class HolderConnection {
         }
         Channel channel = opened.connection().createChannel();
         if (channel == null) {
-            throw lose("it has no channel left", new IOException("channel limit reached"));
+            throw Failures.channelLimit(connections.settings(), null);
         }
         return channel;
     }
@@ -109,6 +109,10 @@ final class HolderConnection {
     /** The broker answers a request that it refuses by closing the channel, with the reason. */
     private QueueAnswer refused(String queue, Exception e) throws LinkLostException {
         ShutdownSignalException signal = Failures.signal(e);
+        if (Failures.isNotAllowed(signal)) {
+            drop("the broker ended the connection: " + e);
+            throw Failures.channelLimit(connections.settings(), e);
+        }
         if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
             throw lose("a request about '" + queue + "' had no answer: " + e, e);
         }

@@ -77,10 +77,7 @@ final class RabbitAdmin implements BackendAdmin {
             throws LinkLostException {
         int next = limit(slots) + 1;
         if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next)) == QueueAnswer.DOWN) {
-            throw Failures.unavailable(
-                    subject(names.semaphore()) + ": the cluster node that has its slot " + next
-                            + " is down: start it again",
-                    null);
+            throw Failures.nodeDown(subject(names.semaphore()), next);
         }
     }
 
@@ -128,6 +125,16 @@ final class RabbitAdmin implements BackendAdmin {
         }
     }
 
+    /**
+     * The specification's "Swiss cheese": without the first slot there is no semaphore, and whichever slot a client takes, it
+     * looks at the first as well. What is left if this is broken off is removed by the next change.
+     */
+    private static void deleteAscending(AdminMutex mutex, BitSet slots) throws LinkLostException {
+        for (int slot = slots.nextSetBit(1); slot > 0; slot = slots.nextSetBit(slot + 1)) {
+            mutex.deleteSlot(slot);
+        }
+    }
+
     @Override
     public void resize(String name, int limit) {
         change(name, (mutex, slots) -> {
@@ -147,7 +154,11 @@ final class RabbitAdmin implements BackendAdmin {
     @Override
     public boolean destroy(String name) {
         boolean existed = change(name, (mutex, slots) -> {
-            deleteAbove(0, mutex, slots);
+            if (connections.settings().destroyAscending()) {
+                deleteAscending(mutex, slots);
+            } else {
+                deleteAbove(0, mutex, slots);
+            }
             mutex.deleteFences();
             return limit(slots) > 0;
         });
@@ -167,7 +178,7 @@ final class RabbitAdmin implements BackendAdmin {
 
     private Optional<SemaphoreDescription> describe(QueueNames names, LazyConnection connection)
             throws LinkLostException {
-        int limit = sight.limit(names, 0, connection::get);
+        int limit = limit(names, connection);
         if (limit == 0) {
             return Optional.empty();
         }
@@ -181,6 +192,14 @@ final class RabbitAdmin implements BackendAdmin {
         }
         int free = limit - held.get(1, limit + 1).cardinality();
         return Optional.of(new SemaphoreDescription(names.semaphore(), limit, free, holders));
+    }
+
+    private int limit(QueueNames names, LazyConnection connection) throws LinkLostException {
+        int limit = sight.limit(names, 0, connection::get);
+        if (limit == 0 && connection.get().look(names.slot(1)) == QueueAnswer.DOWN) {
+            throw Failures.nodeDown(subject(names.semaphore()), 1);
+        }
+        return limit;
     }
 
     private static List<String> allHolds(QueueNames names) {
@@ -197,7 +216,7 @@ final class RabbitAdmin implements BackendAdmin {
     public int retiredHolders(String name) {
         QueueNames names = new QueueNames(name);
         return look(name, connection -> {
-            int limit = sight.limit(names, 0, connection::get);
+            int limit = limit(names, connection);
             BitSet held = toBits(sight.look(allHolds(names), connection::get));
             held.clear(0, limit + 1);
             return held.cardinality();

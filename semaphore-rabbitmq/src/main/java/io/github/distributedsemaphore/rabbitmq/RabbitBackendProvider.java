@@ -17,7 +17,8 @@ import java.util.Set;
  *
  * <p>Settings: {@code detection} (4s to 181s, by default 10s), within which the slot of a process that died without a word
  * is free; a third of it is the AMQP heartbeat. {@code slotQueues} ({@code classic}, the default, or {@code quorum} for a
- * cluster), the type of the queues that {@code create} and {@code resize} make. {@code fencing} ({@code stream}, the default,
+ * cluster), the type of the queues that {@code create} and {@code resize} make. {@code destroy} ({@code descending}, the default,
+ * or {@code ascending}), in which order {@code destroy} deletes them. {@code fencing} ({@code stream}, the default,
  * or {@code none}), whether permits have fences, for which {@code create} makes a stream (RabbitMQ 3.9 and newer); all clients
  * of a semaphore need the same. {@code ca}, a file of PEM certificates
  * to trust instead of the JVM's. {@code timeout} (500ms to 1m, by default 5s), how long a request may stay without answer.

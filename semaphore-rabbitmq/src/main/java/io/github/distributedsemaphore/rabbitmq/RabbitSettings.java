@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param detection within which time the slot of a dead holder is free
  * @param timeout how long a request may stay without answer
  * @param slotQueueType the type of the queues that are slots
+ * @param destroyAscending whether a semaphore is destroyed from its first slot on
  * @param fencing whether permits have fences
  * @param self who this client is
  */
@@ -31,6 +32,7 @@ record RabbitSettings(
         Duration detection,
         Duration timeout,
         String slotQueueType,
+        boolean destroyAscending,
         boolean fencing,
         HolderInfo self) {
     /** A waiter may find a free slot so much later than the broker freed it. */
@@ -47,14 +49,6 @@ record RabbitSettings(
         if (!ca.isEmpty() && !encrypted) {
             throw new IllegalArgumentException("Setting 'ca' is for amqps:, not for amqp:");
         }
-        String type = uri.text("slotQueues", "classic");
-        if (!type.equals("classic") && !type.equals("quorum")) {
-            throw new IllegalArgumentException("Setting 'slotQueues' is '" + type + "', it must be classic or quorum");
-        }
-        String fencing = uri.text("fencing", "stream");
-        if (!fencing.equals("stream") && !fencing.equals("none")) {
-            throw new IllegalArgumentException("Setting 'fencing' is '" + fencing + "', it must be stream or none");
-        }
         String path = uri.path();
         return new RabbitSettings(
                 addresses(uri, encrypted),
@@ -64,9 +58,19 @@ record RabbitSettings(
                 encrypted ? Tls.trusting(ca) : null,
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(500), Duration.ofMinutes(1)),
-                type,
-                fencing.equals("stream"),
+                oneOf(uri, "slotQueues", "classic", "quorum"),
+                oneOf(uri, "destroy", "descending", "ascending").equals("ascending"),
+                oneOf(uri, "fencing", "stream", "none").equals("stream"),
                 self);
+    }
+
+    private static String oneOf(BackendUri uri, String setting, String byDefault, String other) {
+        String value = uri.text(setting, byDefault);
+        if (!value.equals(byDefault) && !value.equals(other)) {
+            throw new IllegalArgumentException(
+                    "Setting '" + setting + "' is '" + value + "', it must be " + byDefault + " or " + other);
+        }
+        return value;
     }
 
     private static List<Address> addresses(BackendUri uri, boolean encrypted) {

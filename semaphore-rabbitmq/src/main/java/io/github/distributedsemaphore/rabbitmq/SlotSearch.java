@@ -122,8 +122,7 @@ final class SlotSearch {
             throw Failures.foreign(budget.subject(), names.slot(1));
         }
         if (limit == 0 && first == QueueAnswer.DOWN) {
-            throw Failures.unavailable(
-                    budget.subject() + ": the cluster node that has its queues is down: start it again", null);
+            throw Failures.nodeDown(budget.subject(), 1);
         }
         return limit;
     }

@@ -89,6 +89,17 @@ class AdminTest {
     }
 
     @Test
+    void destroyingFromTheFirstSlotOnRemovesAllAndAlsoWhatLiesAboveAGap() throws Exception {
+        try (SemaphoreBackend ascending = Rabbit.backend("?destroy=ascending")) {
+            admin.create(name, 3);
+            plant(6);
+            assertThat(ascending.admin().destroy(name)).isTrue();
+            assertThat(slots(8)).isEmpty();
+            assertThat(ascending.admin().destroy(name)).isFalse();
+        }
+    }
+
+    @Test
     void strayQueuesAboveAGapAreRemovedByDestroyAndByResize() throws Exception {
         admin.create(name, 2);
         plant(7);

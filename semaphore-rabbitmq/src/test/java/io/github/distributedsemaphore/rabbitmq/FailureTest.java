@@ -11,6 +11,8 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What goes wrong becomes the declared exception, at once, and nothing is left behind. */
@@ -64,21 +66,76 @@ class FailureTest {
     }
 
     @Test
-    void underAMemoryAlarmPermitsAreStillTakenVerifiedAndGivenBack() {
+    void aQueueTooManyForItsVirtualHostIsAMatterOfAccessAndWhatWasMadeDoesNotCount() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
-        SemaphoreBackend backend = Rabbit.backend("?fencing=none");
+        RabbitServer.ctl("add_vhost", "small");
+        RabbitServer.ctl("set_permissions", "-p", "small", "guest", ".*", ".*", ".*");
+        RabbitServer.ctl("set_vhost_limits", "-p", "small", "{\"max-queues\": 4}");
+        try (SemaphoreBackend backend = Rabbit.backend(RabbitServer.uri() + "/small", "")) {
+            assertThatThrownBy(() -> backend.admin().create(name, 8))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("Raise the limit of queues");
+            assertThat(backend.admin().describe(name)).isEmpty();
+        } finally {
+            RabbitServer.ctl("delete_vhost", "small");
+        }
+    }
+
+    @Test
+    void aChannelTooManyIsAMatterOfAccess() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_user", "narrow", "secret");
+        RabbitServer.ctl("set_permissions", "narrow", ".*", ".*", ".*");
+        RabbitServer.ctl("set_user_limits", "narrow", "{\"max-channels\": 0}");
+        try (SemaphoreBackend backend =
+                Rabbit.backend("amqp://narrow:secret@127.0.0.1:" + RabbitServer.port(), "?timeout=2s")) {
+            assertThatThrownBy(() -> backend.admin().create(name, 1))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("Raise");
+            BackendSession session = backend.open(name, new Rabbit.News());
+            assertThatThrownBy(() -> Rabbit.take(session, 1))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("Raise");
+            session.close();
+        } finally {
+            RabbitServer.ctl("delete_user", "narrow");
+        }
+    }
+
+    @Test
+    void underAMemoryAlarmPermitsAreStillTakenVerifiedAndGivenBack() {
+        underAlarm("memory", "none", true);
+    }
+
+    @Test
+    void underADiskAlarmPermitsAreStillTakenVerifiedAndGivenBack() {
+        underAlarm("disk", "none", true);
+    }
+
+    @Test
+    void underAnAlarmPermitsWithFencesAreStillVerifiedAndGivenBack() {
+        underAlarm("memory", "stream", false);
+    }
+
+    private void underAlarm(String resource, String fencing, boolean takes) {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        SemaphoreBackend backend = Rabbit.backend("?timeout=2s&fencing=" + fencing);
         BackendSession session = backend.open(name, new Rabbit.News());
         backend.admin().create(name, 2);
-        Hold before = Rabbit.takeOne(session);
-        RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+        List<Hold> holds = new ArrayList<>(List.of(Rabbit.takeOne(session)));
+        String alarm = "{resource_limit, " + resource + ", node()}";
+        RabbitServer.eval("rabbit_alarm:set_alarm({" + alarm + ", []}).");
         try {
-            Hold during = Rabbit.takeOne(session);
-            assertThat(Rabbit.take(session, 1).answers()).containsExactly(Answer.FULL);
-            assertThat(session.check(before)).isEqualTo(HoldState.HELD);
-            assertThat(Rabbit.giveBack(session, before, during).lost()).isEmpty();
+            if (takes) {
+                holds.add(Rabbit.takeOne(session));
+                assertThat(Rabbit.take(session, 1).answers()).containsExactly(Answer.FULL);
+            }
+            assertThat(session.check(holds.get(0))).isEqualTo(HoldState.HELD);
+            assertThat(Rabbit.giveBack(session, holds.toArray(Hold[]::new)).lost())
+                    .isEmpty();
             assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
         } finally {
-            RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+            RabbitServer.eval("rabbit_alarm:clear_alarm(" + alarm + ").");
         }
         session.close();
         backend.admin().destroy(name);
