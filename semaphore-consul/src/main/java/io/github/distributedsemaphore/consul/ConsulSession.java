@@ -46,7 +46,7 @@ final class ConsulSession implements BackendSession {
         this.settings = settings;
         this.subject = "Semaphore '" + name + "' in Consul at " + settings;
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
-        SessionCalls calls = new SessionCalls(operations, name, subject, settings.ttl());
+        SessionCalls calls = new SessionCalls(operations, name, subject, settings);
         this.pool = new SessionPool(calls, subject, settings.ttl());
         WatchGrace grace = new WatchGrace(settings.grace());
         this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, grace);

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls whom to trust and who we are; null for a connection in clear
  * @param token the ACL token; empty for none
  * @param datacenter where the semaphores are; empty for the agent's own
+ * @param node the node of the catalog that the sessions belong to, and end with; empty for the agent's own
  * @param prefix below which key all semaphores are, without slashes at its ends; empty for none
  * @param detection within which time the slot of a dead holder is free
  * @param grace for how long the watch over a semaphore may fail before what is held there counts as lost; null for as long as
@@ -26,6 +27,7 @@ record ConsulSettings(
         @Nullable SSLContext tls,
         String token,
         String datacenter,
+        String node,
         String prefix,
         Duration detection,
         @Nullable Duration grace,
@@ -62,6 +64,7 @@ record ConsulSettings(
                 tls,
                 uri.text("token", ""),
                 word("dc", uri.text("dc", "")),
+                word("node", uri.text("node", "")),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
                 grace(uri),
@@ -69,15 +72,15 @@ record ConsulSettings(
     }
 
     private static @Nullable SSLContext tls(BackendUri uri) {
-        String caFile = uri.text("caFile", "");
-        String certFile = uri.text("certFile", "");
-        String keyFile = uri.text("keyFile", "");
+        String ca = uri.text("ca", "");
+        String certificate = uri.text("certificate", "");
+        String key = uri.text("key", "");
         if (uri.scheme().equals(TLS_SCHEME)) {
-            return Tls.context(caFile, certFile, keyFile);
+            return Tls.context(ca, certificate, key);
         }
-        if (!(caFile + certFile + keyFile).isEmpty()) {
+        if (!(ca + certificate + key).isEmpty()) {
             throw new IllegalArgumentException(
-                    "Settings 'caFile', 'certFile' and 'keyFile' are for " + TLS_SCHEME + ":, not for consul:");
+                    "Settings 'ca', 'certificate' and 'key' are for " + TLS_SCHEME + ":, not for consul:");
         }
         return null;
     }

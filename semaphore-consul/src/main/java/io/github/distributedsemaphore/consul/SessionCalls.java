@@ -4,7 +4,6 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.BackendUnavailableException;
-import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,14 +17,17 @@ final class SessionCalls {
     private final String subject;
     private final String body;
 
-    SessionCalls(ConsulHttp http, String name, String subject, Duration ttl) {
+    SessionCalls(ConsulHttp http, String name, String subject, ConsulSettings settings) {
         this.http = http;
         this.subject = subject;
         JsonObject session = new JsonObject();
         session.addProperty("Name", "distributed-semaphore '" + name + "'");
-        session.addProperty("TTL", ttl.toMillis() + "ms");
+        session.addProperty("TTL", settings.ttl().toMillis() + "ms");
         session.addProperty("Behavior", "delete");
         session.addProperty("LockDelay", "0s");
+        if (!settings.node().isEmpty()) {
+            session.addProperty("Node", settings.node());
+        }
         // No health check: one that fails would end the session before its time, and the holder could not know.
         session.add("Checks", new JsonArray());
         this.body = session.toString();

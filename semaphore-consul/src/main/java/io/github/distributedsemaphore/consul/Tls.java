@@ -24,15 +24,15 @@ final class Tls {
     private Tls() {}
 
     /** Makes a context; a file that is not given by its name, an empty text, is done without. */
-    static SSLContext context(String caFile, String certFile, String keyFile) {
-        if (certFile.isEmpty() != keyFile.isEmpty()) {
-            throw new IllegalArgumentException("Settings 'certFile' and 'keyFile' belong together: give both or none");
+    static SSLContext context(String ca, String certificate, String keyFile) {
+        if (certificate.isEmpty() != keyFile.isEmpty()) {
+            throw new IllegalArgumentException("Settings 'certificate' and 'key' belong together: give both or none");
         }
         try {
             SSLContext context = SSLContext.getInstance("TLS");
             context.init(
-                    certFile.isEmpty() ? null : identity(certFile, keyFile),
-                    caFile.isEmpty() ? null : trust(caFile),
+                    certificate.isEmpty() ? null : identity(certificate, keyFile),
+                    ca.isEmpty() ? null : trust(ca),
                     null);
             return context;
         } catch (GeneralSecurityException e) {
@@ -40,10 +40,10 @@ final class Tls {
         }
     }
 
-    private static TrustManager[] trust(String caFile) throws GeneralSecurityException {
+    private static TrustManager[] trust(String ca) throws GeneralSecurityException {
         KeyStore store = emptyStore();
         int number = 0;
-        for (Certificate certificate : certificates("caFile", caFile)) {
+        for (Certificate certificate : certificates("ca", ca)) {
             store.setCertificateEntry("ca" + number++, certificate);
         }
         TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
@@ -51,8 +51,8 @@ final class Tls {
         return trust.getTrustManagers();
     }
 
-    private static KeyManager[] identity(String certFile, String keyFile) throws GeneralSecurityException {
-        Collection<? extends Certificate> chain = certificates("certFile", certFile);
+    private static KeyManager[] identity(String certificate, String keyFile) throws GeneralSecurityException {
+        Collection<? extends Certificate> chain = certificates("certificate", certificate);
         KeyStore store = emptyStore();
         PrivateKey key = key(keyFile, chain.iterator().next().getPublicKey());
         store.setKeyEntry("client", key, new char[0], chain.toArray(Certificate[]::new));
@@ -88,7 +88,7 @@ final class Tls {
         try {
             return PemKey.read(Files.readString(Path.of(file), StandardCharsets.US_ASCII), belongsTo);
         } catch (IOException | GeneralSecurityException e) {
-            throw unreadable("keyFile", file, "a private key in PEM without a password", e.toString(), e);
+            throw unreadable("key", file, "a private key in PEM without a password", e.toString(), e);
         }
     }
 

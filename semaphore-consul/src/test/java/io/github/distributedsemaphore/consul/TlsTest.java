@@ -22,9 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Certificates as {@code consul tls} makes them, and an agent that wants one of its clients. */
 class TlsTest {
-    private static final String CA = "caFile=consul-agent-ca.pem";
-    private static final String CERTIFICATE = "certFile=dc1-client-consul-0.pem";
-    private static final String KEY = "keyFile=dc1-client-consul-0-key.pem";
+    private static final String CA = "ca=consul-agent-ca.pem";
+    private static final String CERTIFICATE = "certificate=dc1-client-consul-0.pem";
+    private static final String KEY = "key=dc1-client-consul-0-key.pem";
 
     private final int port = ConsulAgent.freePorts(1).get(0);
 
@@ -110,13 +110,12 @@ class TlsTest {
 
     @Test
     void aFileThatIsNotWhatItShouldBeIsRefusedByItsSettingAndName() {
-        assertThatThrownBy(() -> open(CA, CERTIFICATE)).hasMessageContaining("'keyFile' belong together");
-        assertThatThrownBy(() -> open("caFile=none.pem"))
-                .hasMessageContaining("'caFile'")
+        assertThatThrownBy(() -> open(CA, CERTIFICATE)).hasMessageContaining("'key' belong together");
+        assertThatThrownBy(() -> open("ca=none.pem"))
+                .hasMessageContaining("'ca'")
                 .hasMessageContaining("none.pem");
-        assertThatThrownBy(() -> open("caFile=log")).hasMessageContaining("'caFile'");
-        assertThatThrownBy(() -> open(CERTIFICATE, "keyFile=consul-agent-ca.pem"))
-                .hasMessageContaining("'keyFile'");
-        assertThatThrownBy(() -> Consul.openAt("consul://localhost?caFile=x")).hasMessageContaining("consul+https");
+        assertThatThrownBy(() -> open("ca=log")).hasMessageContaining("'ca'");
+        assertThatThrownBy(() -> open(CERTIFICATE, "key=consul-agent-ca.pem")).hasMessageContaining("'key'");
+        assertThatThrownBy(() -> Consul.openAt("consul://localhost?ca=x")).hasMessageContaining("consul+https");
     }
 }
