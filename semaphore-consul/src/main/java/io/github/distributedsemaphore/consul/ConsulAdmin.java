@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -35,18 +36,24 @@ final class ConsulAdmin implements BackendAdmin {
 
     private final ConsulHttp http;
     private final ConsulSettings settings;
+    private final DestroyedLocks destroyed;
 
-    ConsulAdmin(ConsulHttp http, ConsulSettings settings) {
+    ConsulAdmin(ConsulHttp http, ConsulSettings settings, DestroyedLocks destroyed) {
         this.http = http;
         this.settings = settings;
+        this.destroyed = destroyed;
     }
 
     private String subject(String name) {
         return "Semaphore '" + name + "' in Consul at " + settings;
     }
 
+    private PrefixReader reader(String name) {
+        return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), subject(name));
+    }
+
     private PrefixView read(String name) {
-        return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), subject(name)).read();
+        return reader(name).read();
     }
 
     /**
@@ -133,7 +140,8 @@ final class ConsulAdmin implements BackendAdmin {
 
     @Override
     public boolean destroy(String name) {
-        return change(name, view -> {
+        AtomicBoolean held = new AtomicBoolean();
+        boolean done = change(name, view -> {
             if (!view.exists()) {
                 return new Change<>(null, false);
             }
@@ -141,6 +149,7 @@ final class ConsulAdmin implements BackendAdmin {
                     .check(view.key(KeyNames.LIMIT), view.limitIndex())
                     .delete(view.key(KeyNames.LIMIT), view.limitIndex());
             Set<String> holders = view.liveHolders();
+            held.set(!holders.isEmpty());
             if (!holders.isEmpty()) {
                 LockBody body = new LockBody(view.limit(), holders, nonce(), true);
                 transaction.cas(view.key(KeyNames.LOCK), view.lockIndex(), body.toJson());
@@ -149,12 +158,17 @@ final class ConsulAdmin implements BackendAdmin {
             }
             return new Change<>(transaction, true);
         });
+        if (held.get()) {
+            destroyed.watch(reader(name));
+        }
+        return done;
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         PrefixView view = read(name);
         if (!view.exists()) {
+            DestroyedLocks.clear(view, http);
             return Optional.empty();
         }
         view.requireOneLimit();

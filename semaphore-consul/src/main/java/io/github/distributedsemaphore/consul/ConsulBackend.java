@@ -18,25 +18,29 @@ final class ConsulBackend implements SemaphoreBackend {
     /** A query that is kept waiting, and some time for an agent that is slow. */
     private static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixWatcher.WAIT_SECONDS * 17 / 16 + 8);
     /** Consul serves 200 connections to one address. */
-    private static final int OPERATION_CONNECTIONS = 8;
+    static final int OPERATION_CONNECTIONS = 8;
 
-    private static final int WATCH_CONNECTIONS = 100;
+    static final int WATCH_CONNECTIONS = 100;
 
     private final ConsulSettings settings;
     private final ConsulHttp operations;
     private final ConsulHttp watches;
+    private final DestroyedLocks destroyed;
     private final ConsulAdmin admin;
 
     ConsulBackend(ConsulSettings settings) {
         this.settings = settings;
         this.operations = new ConsulHttp(settings, ANSWER, OPERATION_CONNECTIONS);
         this.watches = new ConsulHttp(settings, WATCH_ANSWER, WATCH_CONNECTIONS);
-        this.admin = new ConsulAdmin(operations, settings);
+        this.destroyed = new DestroyedLocks(operations, watches);
+        this.admin = new ConsulAdmin(operations, settings, destroyed);
     }
 
     @Override
     public Guarantees guarantees() {
         Duration lossNotice = settings.renewEvery().plusSeconds(1);
+        // Whatever ends the agent's node in the catalog ends its sessions; a node that is no agent does not go.
+        Duration endOfNode = settings.node().isEmpty() ? settings.ttl() : Duration.ZERO;
         return Guarantees.of("consul")
                 .capabilities(
                         Capability.CROSS_PROCESS,
@@ -53,8 +57,8 @@ final class ConsulBackend implements SemaphoreBackend {
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
-                .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
-                .exposure(Fault.FAIL_OVER, Duration.ZERO)
+                .exposure(Fault.BACKEND_RESTART, endOfNode)
+                .exposure(Fault.FAIL_OVER, endOfNode)
                 .exposure(Fault.STATE_REMOVED, lossNotice)
                 .sizes(KeyNames.MAX_BYTES, MAX_PERMITS)
                 .notes(notes())
@@ -66,8 +70,10 @@ final class ConsulBackend implements SemaphoreBackend {
             "A holder of the official client (consul lock -n) takes one place without a number: it is shown as slot 0, the"
                     + " slots of our clients stay different from each other, and it has no epoch.",
             "A semaphore of one slot cannot be shared with consul lock, which uses another algorithm for n = 1.",
-            "An agent that is stopped in order leaves the cluster and ends the sessions made through it at once; their"
-                    + " holders are told, but may work on for as long as that takes them.",
+            "Sessions belong to a node of Consul's catalog, by default that of the agent, and end with it: at once when a"
+                    + " client agent is stopped in order, some seconds after the death of a server agent in a cluster, and"
+                    + " when a cluster starts again without it. Holders may then work on for a time to live at most. The"
+                    + " setting 'node' names another node.",
             "A change of leader or a restart of the servers starts the time to live of every session anew, which adds to"
                     + " the detection bound.",
             "An agent in development mode keeps nothing over a restart, nor does a cluster that is set up anew: limits are"
@@ -87,6 +93,7 @@ final class ConsulBackend implements SemaphoreBackend {
 
     @Override
     public void close() {
+        destroyed.close();
         watches.close();
         operations.close();
     }

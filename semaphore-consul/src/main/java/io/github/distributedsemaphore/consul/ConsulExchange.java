@@ -10,7 +10,6 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.InterruptShield;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -19,7 +18,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +26,6 @@ import org.jspecify.annotations.Nullable;
  * exchange, that is one round trip and one commit. For one thread at a time.
  */
 final class ConsulExchange {
-    /** After this time no further attempt begins. */
-    private static final Duration BUDGET = Duration.ofSeconds(6);
-
-    private static final int LONGEST_BACK_OFF_MILLIS = 50;
-
     private final PlanSender sender;
     private final PrefixReader reader;
     private final SessionPool pool;
@@ -65,11 +58,14 @@ final class ConsulExchange {
 
     /** See {@link io.github.distributedsemaphore.spi.BackendSession#exchange}. */
     ExchangeResult exchange(ExchangeRequest request, InterruptShield shield) {
-        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        Attempts attempts = new Attempts();
         Set<Hold> lost = new HashSet<>();
         Set<Hold> returned = new HashSet<>();
-        for (int conflicts = 0; ; conflicts++) {
+        while (true) {
             Map<Hold, SlotSession> releases = beginReleases(request, returned, lost);
+            if (attempts.isTimeToForceRelease()) {
+                endSessions(releases, returned);
+            }
             ExchangePlan plan;
             try {
                 plan = assigned(request, releases);
@@ -95,7 +91,7 @@ final class ConsulExchange {
                 case UNKNOWN -> {
                     unresolved = plan;
                     known = null;
-                    ExchangeResult result = settle(plan, outcome.text(), end, lost);
+                    ExchangeResult result = settle(plan, outcome.text(), attempts.end(), lost);
                     if (result != null) {
                         return result;
                     }
@@ -103,22 +99,26 @@ final class ConsulExchange {
                     returned.addAll(plan.releases().keySet());
                 }
             }
-            if (end.isPast(System.nanoTime())) {
+            if (!attempts.goesOn()) {
+                if (!returned.isEmpty()) {
+                    return onlyGaveBack(request, lost);
+                }
                 throw new BackendUnavailableException(
                         subject + ": nothing was done, for others changed it all the time: " + outcome.text(), null);
             }
-            shield.pause(backOff(conflicts));
+            shield.pause(attempts.backOffNanos());
         }
     }
 
-    private static long backOff(int conflicts) {
-        int bound = Math.min(LONGEST_BACK_OFF_MILLIS, 1 << Math.min(conflicts, 10));
-        return ThreadLocalRandom.current().nextLong(bound * 1_000_000L);
+    /** The slot of a session that has ended is free, whoever changes the list meanwhile. */
+    private void endSessions(Map<Hold, SlotSession> releases, Set<Hold> returned) {
+        releases.entrySet().removeIf(release -> pool.destroy(release.getValue()) && returned.add(release.getKey()));
+        known = null;
     }
 
     /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
     ExchangeResult resolve(ExchangeRequest request, InterruptShield shield) {
-        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        Deadline end = new Attempts().end();
         Set<Hold> lost = new HashSet<>();
         ExchangePlan plan = unresolved;
         Set<Hold> maybeReturned = plan == null ? Set.of() : plan.releases().keySet();
@@ -128,7 +128,7 @@ final class ConsulExchange {
             ExchangeResult gaveBack = exchange(giveBack, shield);
             lost.addAll(gaveBack.lost());
             lost.removeAll(maybeReturned);
-            result = result(lost, Collections.nCopies(request.wants().size(), Answer.FULL), Deadline.NEVER);
+            result = onlyGaveBack(request, lost);
         }
         return result;
     }
@@ -169,7 +169,11 @@ final class ConsulExchange {
             throw e;
         }
         releases.values().forEach(pool::destroy);
-        // Who waits learns of the damage with the next exchange: this one has changed something.
+        return onlyGaveBack(request, lost);
+    }
+
+    /** Who waits learns with the next exchange why it was not served: this one has changed something. */
+    private ExchangeResult onlyGaveBack(ExchangeRequest request, Set<Hold> lost) {
         return result(lost, Collections.nCopies(request.wants().size(), Answer.FULL), Deadline.NEVER);
     }
 
@@ -192,6 +196,7 @@ final class ConsulExchange {
     }
 
     private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost) {
+        sender.clearDeserted(plan.view());
         plan.releases().forEach((hold, session) -> {
             // Somebody took it out of the list; the session is as good as new.
             lost.add(hold);

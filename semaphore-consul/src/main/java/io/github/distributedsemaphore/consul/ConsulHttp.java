@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 final class ConsulHttp implements AutoCloseable {
     static final int CONNECT_MILLIS = 2_000;
 
+    /** What a server with a leader may take to read its data again. */
+    private static final long READ_AGAIN_NANOS = 500_000_000;
+
     private final ConsulSettings settings;
     private final AbortableHttpClient http;
     private final ConsulRawClient client;
@@ -58,6 +61,11 @@ final class ConsulHttp implements AutoCloseable {
     record Reply(int status, String body, long index) {
         boolean isOk() {
             return status == 200;
+        }
+
+        /** Whether the server does not know the token, or has not read again yet that it does. */
+        private boolean isTokenUnknown() {
+            return status == 403 && body.contains("ACL not found");
         }
 
         /** What the server said, for a message: status and the beginning of the text. */
@@ -109,7 +117,26 @@ final class ConsulHttp implements AutoCloseable {
         HttpResponse perform();
     }
 
+    /** A server that has just started knows no token until it has read its data: then it is asked again. */
     private Reply send(Call call, Exchange exchange) throws NoReplyException {
+        Reply reply = sendOnce(call, exchange);
+        if (!reply.isTokenUnknown() || closed) {
+            return reply;
+        }
+        Request leader = request("/v1/status/leader").build();
+        if (sendOnce(call, () -> client.makeGetRequest(leader)).body().equals("\"\"")) {
+            throw new NoReplyException(
+                    "the servers at " + settings + " have no leader yet",
+                    true,
+                    new IllegalStateException(reply.text()));
+        }
+        try (InterruptShield shield = new InterruptShield()) {
+            shield.pause(READ_AGAIN_NANOS);
+        }
+        return sendOnce(call, exchange);
+    }
+
+    private Reply sendOnce(Call call, Exchange exchange) throws NoReplyException {
         try (InterruptShield shield = new InterruptShield()) {
             takeConnection(shield);
             calls.add(call);

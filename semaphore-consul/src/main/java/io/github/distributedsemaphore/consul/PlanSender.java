@@ -17,6 +17,11 @@ final class PlanSender {
         this.self = self;
     }
 
+    /** Deletes what a destroyed semaphore has left, if it has. */
+    void clearDeserted(PrefixView view) {
+        DestroyedLocks.clear(view, http);
+    }
+
     /** Sends what belongs to a plan; the indexes in the outcome are those of all its transactions. */
     Transaction.Outcome send(ExchangePlan plan) {
         Map<String, Long> indexes = new HashMap<>();
