@@ -112,6 +112,26 @@ class AccessTest {
         }
     }
 
+    @Test
+    void theTokenIsSentInAHeaderAndInNoAddress() {
+        try (BrokenLink link = new BrokenLink(agent.server().address());
+                SemaphoreBackend backend =
+                        Consul.openAt("consul://" + link.address() + "?prefix=app&dc=dc1&token=" + ROOT_TOKEN);
+                BackendSession session = backend.open(NAME, new Consul.Losses())) {
+            giveBack(session, takeOne(session));
+            backend.admin().names();
+            List<String> heads = link.requests().stream()
+                    .filter(text -> text.contains(" HTTP/1.1"))
+                    .toList();
+            assertThat(heads)
+                    .hasSizeGreaterThan(4)
+                    .allSatisfy(head -> assertThat(head.lines().findFirst().orElseThrow())
+                            .contains("dc=dc1")
+                            .doesNotContain(ROOT_TOKEN))
+                    .allSatisfy(head -> assertThat(head).contains("X-Consul-Token: " + ROOT_TOKEN));
+        }
+    }
+
     private static void refused(String token, ThrowingCallable call) {
         assertThatThrownBy(call)
                 .isInstanceOf(BackendAccessException.class)

@@ -8,8 +8,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A link to the server that loses requests or answers when it is told to. */
@@ -17,6 +20,7 @@ final class BrokenLink implements AutoCloseable {
     private final String host;
     private final int port;
     private final ServerSocket server;
+    private final Queue<String> requests = new ConcurrentLinkedQueue<>();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger answersToLose = new AtomicInteger();
     private final AtomicInteger requestsToLose = new AtomicInteger();
@@ -35,6 +39,11 @@ final class BrokenLink implements AutoCloseable {
 
     String address() {
         return "127.0.0.1:" + server.getLocalPort();
+    }
+
+    /** What has passed towards the server, as it came. */
+    List<String> requests() {
+        return List.copyOf(requests);
     }
 
     /** The next so many transactions reach the server, and their answers do not come back. */
@@ -95,6 +104,7 @@ final class BrokenLink implements AutoCloseable {
                 for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
                     if (request) {
                         String text = new String(buffer, 0, read, StandardCharsets.ISO_8859_1);
+                        requests.add(text);
                         if (text.startsWith("PUT /v1/txn")) {
                             if (take(requestsToLose)) {
                                 break;

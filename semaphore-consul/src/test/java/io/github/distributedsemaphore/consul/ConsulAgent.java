@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -24,9 +25,11 @@ final class ConsulAgent implements AutoCloseable {
     private final List<String> command = new ArrayList<>();
     private final ConsulServer server;
     private final int serverPort;
+    private final Path data;
     private Process process;
 
-    private ConsulAgent(List<Integer> ports, String token, List<String> options) {
+    private ConsulAgent(Path data, List<Integer> ports, String token, List<String> options) {
+        this.data = data;
         server = new ConsulServer("127.0.0.1:" + ports.get(0), token);
         serverPort = ports.get(1);
         command.addAll(List.of(binary(), "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
@@ -48,38 +51,46 @@ final class ConsulAgent implements AutoCloseable {
     static ConsulAgent inMemory(List<Integer> ports, String token, String... options) {
         List<String> all = new ArrayList<>(List.of("-dev", "-node", "test"));
         all.addAll(List.of(options));
-        return led(new ConsulAgent(ports, token, all));
+        return led(new ConsulAgent(Path.of(""), ports, token, all));
     }
 
     /** Starts one server that keeps its data in a directory. */
     static ConsulAgent onDisk(Path data) {
-        return led(server(data, freePorts(4), 1, List.of()));
+        return cluster(data, 1, "").get(0);
     }
 
-    /** Starts servers that are one cluster. */
-    static List<ConsulAgent> cluster(Path data, int size) {
+    /** Starts servers that are one cluster, with some more words of configuration. */
+    static List<ConsulAgent> cluster(Path data, int size, String token, String... configuration) {
         List<List<Integer>> ports = new ArrayList<>();
         List<Integer> all = freePorts(4 * size);
         List<String> join = new ArrayList<>(List.of("-retry-interval", "1s"));
+        List.of(configuration).forEach(words -> join.addAll(List.of("-hcl", words)));
         for (int i = 0; i < size; i++) {
             ports.add(all.subList(4 * i, 4 * i + 4));
-            join.addAll(List.of("-retry-join", "127.0.0.1:" + ports.get(i).get(2)));
+            if (size > 1) {
+                join.addAll(List.of("-retry-join", "127.0.0.1:" + ports.get(i).get(2)));
+            }
         }
         List<ConsulAgent> servers = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-            servers.add(server(data.resolve("server" + i), ports.get(i), size, join));
+            servers.add(server(data.resolve("server" + i), ports.get(i), size, token, join));
         }
-        servers.forEach(ConsulAgent::led);
-        return servers;
+        try {
+            servers.forEach(ConsulAgent::awaitLeader);
+            return servers;
+        } catch (RuntimeException | Error e) {
+            servers.forEach(ConsulAgent::close);
+            throw e;
+        }
     }
 
-    private static ConsulAgent server(Path data, List<Integer> ports, int size, List<String> join) {
+    private static ConsulAgent server(Path data, List<Integer> ports, int size, String token, List<String> join) {
         List<String> options = new ArrayList<>(List.of("-server", "-bootstrap-expect", Integer.toString(size)));
         options.addAll(List.of("-node", data.getFileName().toString(), "-data-dir", data.toString()));
         // The default is five times as patient with a leader that does not answer.
         options.addAll(List.of("-hcl", "performance { raft_multiplier = 1 }"));
         options.addAll(join);
-        return new ConsulAgent(ports, "", options);
+        return new ConsulAgent(data, ports, token, options);
     }
 
     private static ConsulAgent led(ConsulAgent agent) {
@@ -127,9 +138,36 @@ final class ConsulAgent implements AutoCloseable {
         return server;
     }
 
-    /** Returns the port by which other servers know it. */
-    int serverPort() {
-        return serverPort;
+    /** Returns the one of these servers that leads. */
+    static ConsulAgent leaderOf(List<ConsulAgent> servers) {
+        return await("one of the servers leads")
+                .atMost(PATIENCE)
+                .ignoreExceptions()
+                .until(
+                        () -> {
+                            String leader = servers.get(0)
+                                    .server()
+                                    .send("GET", "/v1/status/leader", "")
+                                    .body();
+                            return servers.stream()
+                                    .filter(server -> leader.endsWith(":" + server.serverPort + "\""))
+                                    .findFirst();
+                        },
+                        Optional::isPresent)
+                .orElseThrow();
+    }
+
+    /** Returns the folder of what it stores; empty if it keeps that in memory. */
+    Path data() {
+        return data;
+    }
+
+    boolean isRunning() {
+        return process.isAlive();
+    }
+
+    long pid() {
+        return process.pid();
     }
 
     /** Starts the process, again if need be; does not wait until it serves. */
@@ -155,6 +193,16 @@ final class ConsulAgent implements AutoCloseable {
     /** Ends it as {@code kill -9} does. */
     void kill() {
         process.destroyForcibly();
+        awaitEnd();
+    }
+
+    /** Ends it in order, as an operator does. */
+    void stop() {
+        process.destroy();
+        awaitEnd();
+    }
+
+    private void awaitEnd() {
         try {
             if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 throw new IllegalStateException("Consul process " + process.pid() + " does not end");

@@ -1,7 +1,10 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.tck.Leftovers;
+import io.github.distributedsemaphore.tck.ServerAccess;
+import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.StateProbe;
+import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
 import java.util.List;
 import java.util.Optional;
@@ -9,17 +12,43 @@ import java.util.UUID;
 
 /** How the kit reaches a real agent. */
 final class ConsulHarness extends UriHarness implements StateProbe {
-    private final ConsulServer server = ConsulServer.shared();
+    /** The shortest that Consul can do: rules that kill a holder wait for it. */
+    private static final String SETTINGS = "?detection=22s";
+
+    private final ConsulServer server;
     private final String root;
+    private final String settings;
 
     ConsulHarness() {
-        this("tck/" + UUID.randomUUID());
+        this(ConsulServer.shared());
     }
 
-    private ConsulHarness(String root) {
-        // The shortest that Consul can do: rules that kill a holder wait for it.
-        super(Consul.uri("detection=22s", "prefix=" + root));
+    ConsulHarness(ConsulServer server) {
+        this(server, "tck/" + UUID.randomUUID(), "");
+    }
+
+    private ConsulHarness(ConsulServer server, String root, String more) {
+        super("consul://" + server.address() + SETTINGS + "&prefix=" + root + more);
+        this.server = server;
         this.root = root;
+        this.settings = SETTINGS + "&prefix=" + root + more;
+    }
+
+    /** With sessions that end by their time only, also when servers come and go. */
+    static ConsulHarness ofNode() {
+        ConsulServer server = ConsulServer.shared();
+        server.registerNode();
+        return new ConsulHarness(server, "tck/" + UUID.randomUUID(), "&node=" + ConsulServer.NODE);
+    }
+
+    @Override
+    public Optional<ServerAccess> link() {
+        return Optional.of(new UriAccess(uri()));
+    }
+
+    @Override
+    public Optional<ServerControl> startServer() {
+        return Optional.of(new ConsulControl(settings));
     }
 
     private String prefix(String name) {
@@ -34,18 +63,8 @@ final class ConsulHarness extends UriHarness implements StateProbe {
     /** Keys, and sessions beyond those of holders, which are keys as well. */
     @Override
     public Leftovers leftovers() {
-        return Leftovers.of(server.keys().stream()
-                .filter(key -> key.startsWith(root + "/"))
-                .filter(key -> !key.endsWith("/.lock") || !isOfTheDead(key))
-                .toList());
-    }
-
-    /** A destroyed semaphore whose last holder died without a word: the key goes with the next use of the name. */
-    private boolean isOfTheDead(String key) {
-        String prefix = key.substring(0, key.length() - "/.lock".length());
-        String body = server.get(key);
-        return body.contains("\"Destroyed\":true")
-                && server.keys().stream().noneMatch(other -> other.startsWith(prefix + "/") && !other.equals(key));
+        return Leftovers.of(
+                server.keys().stream().filter(key -> key.startsWith(root + "/")).toList());
     }
 
     @Override

@@ -16,6 +16,9 @@ import java.util.List;
  * the PATH, in development mode on free ports of the loopback, and stopped with the JVM.
  */
 final class ConsulServer {
+    /** A node that is no agent: sessions that belong to it do not end with one. */
+    static final String NODE = "semaphores";
+
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -110,6 +113,11 @@ final class ConsulServer {
 
     void deleteBelow(String prefix) {
         send("DELETE", "/v1/kv/" + prefix + "/?recurse", "");
+    }
+
+    /** Makes the node {@link #NODE} known, as the documents tell an operator to. */
+    void registerNode() {
+        send("PUT", "/v1/catalog/register", "{\"Node\":\"" + NODE + "\",\"Address\":\"127.0.0.1\"}");
     }
 
     /** Ends a session as an operator would. */

@@ -159,20 +159,6 @@ class ExchangeTest {
     }
 
     @Test
-    void destroyLeavesHoldersTheirSlotsAndTheLastOneClearsUp() {
-        Hold hold = takeOne(session);
-        backend.admin().destroy(name);
-        assertThat(session.check(hold)).isEqualTo(HoldState.RETIRED);
-        assertThat(backend.admin().create(name, 7))
-                .as("made anew with another limit")
-                .isTrue();
-        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
-        backend.admin().destroy(name);
-        assertThat(giveBack(session, hold).lost()).isEmpty();
-        assertThat(server.get(name + "/.lock")).isEmpty();
-    }
-
-    @Test
     void anotherLimitIsAConflict() {
         assertThat(other.admin().create(name, 3)).isFalse();
         assertThatThrownBy(() -> other.admin().create(name, 4)).isInstanceOf(LimitConflictException.class);

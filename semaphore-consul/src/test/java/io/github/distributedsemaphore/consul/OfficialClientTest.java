@@ -182,6 +182,24 @@ class OfficialClientTest {
                 .hasMessageContaining("plain lock");
     }
 
+    @Test
+    void eachSidePrunesTheDeadOfTheOther() {
+        takeHolds(session, 3);
+        List<String> ours = server.holders(name);
+        session.abort();
+        ours.forEach(server::destroySession);
+        Process theirs = lockAndStay("first");
+        await("the official client prunes ours").atMost(Duration.ofSeconds(10)).until(() -> isInside("first"));
+        List<String> dead = server.holders(name);
+        assertThat(dead).hasSize(1).doesNotContainAnyElementsOf(ours);
+        kill(theirs);
+        dead.forEach(server::destroySession);
+        try (BackendSession next = backend.open(name, new Consul.Losses())) {
+            assertThat(takeHolds(next, 3)).extracting(Hold::slot).containsExactly(1, 2, 3);
+            assertThat(server.holders(name)).hasSize(3).doesNotContainAnyElementsOf(dead);
+        }
+    }
+
     /** Counts by files that only who is inside has, and by nothing of the semaphore's. */
     @Test
     void neverMoreThanTheLimitAreInsideWithKillsOnBothSides() throws Exception {

@@ -111,8 +111,8 @@ class ServerFaultTest {
 
     @Test
     void theLossOfALeaderAndOfTheMajorityCostsNoPermit() throws Exception {
-        List<ConsulAgent> servers = ConsulAgent.cluster(data, 3);
-        ConsulAgent leader = leaderOf(servers);
+        List<ConsulAgent> servers = ConsulAgent.cluster(data, 3, "");
+        ConsulAgent leader = ConsulAgent.leaderOf(servers);
         List<ConsulAgent> followers =
                 servers.stream().filter(server -> server != leader).toList();
         try (SemaphoreClient client = connect(followers.get(0));
@@ -147,14 +147,5 @@ class ServerFaultTest {
         } finally {
             servers.forEach(ConsulAgent::close);
         }
-    }
-
-    private static ConsulAgent leaderOf(List<ConsulAgent> servers) {
-        String leader =
-                servers.get(0).server().send("GET", "/v1/status/leader", "").body();
-        return servers.stream()
-                .filter(server -> leader.endsWith(":" + server.serverPort() + "\""))
-                .findFirst()
-                .orElseThrow(() -> new AssertionError("no server is the leader, " + leader));
     }
 }

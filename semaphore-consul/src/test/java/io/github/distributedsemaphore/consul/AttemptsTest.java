@@ -1,0 +1,42 @@
+package io.github.distributedsemaphore.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class AttemptsTest {
+    @Test
+    void pausesAreDifferentAndGrowUpToTheirBound() {
+        Set<Long> first = new HashSet<>();
+        Set<Long> later = new HashSet<>();
+        for (int i = 0; i < 50; i++) {
+            Attempts attempts = new Attempts();
+            attempts.goesOn();
+            first.add(attempts.backOffNanos());
+            for (int failed = 1; failed < 20; failed++) {
+                attempts.goesOn();
+            }
+            later.add(attempts.backOffNanos());
+        }
+        assertThat(first)
+                .hasSizeGreaterThan(40)
+                .allSatisfy(nanos -> assertThat(nanos).isBetween(0L, 1_000_000L));
+        assertThat(later)
+                .hasSizeGreaterThan(40)
+                .anySatisfy(nanos -> assertThat(nanos).isGreaterThan(5_000_000L))
+                .allSatisfy(nanos -> assertThat(nanos).isBetween(0L, 50_000_000L));
+    }
+
+    @Test
+    void aReleaseIsForcedOnceAfterAFewConflicts() {
+        Attempts attempts = new Attempts();
+        int forced = 0;
+        for (int failed = 0; failed < 20; failed++) {
+            forced += attempts.isTimeToForceRelease() ? 1 : 0;
+            assertThat(attempts.goesOn()).isTrue();
+        }
+        assertThat(forced).isEqualTo(1);
+    }
+}

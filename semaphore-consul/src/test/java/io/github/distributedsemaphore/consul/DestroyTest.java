@@ -1,0 +1,101 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
+import static io.github.distributedsemaphore.consul.Consul.take;
+import static io.github.distributedsemaphore.consul.Consul.takeHolds;
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a destroyed semaphore leaves to its holders, and that in the end it leaves nothing. */
+class DestroyTest {
+    private final ConsulServer server = ConsulServer.shared();
+    private final String name = Consul.uniqueName();
+    private SemaphoreBackend backend;
+    private SemaphoreBackend other;
+    private BackendSession session;
+    private BackendSession rival;
+
+    @BeforeEach
+    void open() {
+        backend = Consul.open();
+        other = Consul.open();
+        assertThat(backend.admin().create(name, 3)).isTrue();
+        session = backend.open(name, new Consul.Losses());
+        rival = other.open(name, new Consul.Losses());
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        rival.close();
+        server.deleteBelow(name);
+        backend.close();
+        other.close();
+    }
+
+    @Test
+    void holdersKeepTheirSlotsAndTheLastOneClearsUp() {
+        Hold hold = takeOne(session);
+        backend.admin().destroy(name);
+        assertThat(session.check(hold)).isEqualTo(HoldState.RETIRED);
+        assertThat(backend.admin().create(name, 7))
+                .as("made anew with another limit")
+                .isTrue();
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        backend.admin().destroy(name);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(server.get(name + "/.lock")).isEmpty();
+    }
+
+    @Test
+    void whoDestroyedItClearsUpWhenTheLastHolderDies() {
+        takeHolds(rival, 2);
+        backend.admin().destroy(name);
+        assertThat(server.get(name + "/.lock")).contains("Destroyed");
+        die();
+        awaitNothing();
+    }
+
+    @Test
+    void whoeverComesAcrossItClearsUpWhenTheOneWhoDestroyedItIsGone() {
+        for (Runnable look : List.<Runnable>of(
+                () -> assertThat(take(session, 1)).isEqualTo(Answer.MISSING),
+                () -> assertThat(other.admin().describe(name)).isEmpty())) {
+            backend.admin().create(name, 3);
+            try (SemaphoreBackend passing = Consul.open();
+                    BackendSession holder = passing.open(name, new Consul.Losses())) {
+                takeOne(holder);
+                passing.admin().destroy(name);
+                holder.abort();
+            }
+            die();
+            assertThat(server.get(name + "/.lock")).contains("Destroyed");
+            look.run();
+            awaitNothing();
+        }
+    }
+
+    /** The sessions end as if their time was up. */
+    private void die() {
+        rival.abort();
+        server.holders(name).forEach(server::destroySession);
+    }
+
+    private void awaitNothing() {
+        await("nothing is left")
+                .atMost(Duration.ofSeconds(10))
+                .until(() -> server.keys().stream().noneMatch(key -> key.startsWith(name + "/.")));
+    }
+}
