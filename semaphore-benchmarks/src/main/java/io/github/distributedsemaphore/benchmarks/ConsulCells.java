@@ -64,7 +64,9 @@ final class ConsulCells {
                         false,
                         List.of(Variant.of(SEMAPHORE, 8, 3).holding(1_000)),
                         List.of(Target.atLeast(
-                                10, "% of the pairs for each JVM", result -> result.figure(OURS, Sample::smallestShare)))));
+                                10,
+                                "% of the pairs for each JVM",
+                                result -> result.figure(OURS, Sample::smallestShare)))));
     }
 
     /** The same load for everybody. */
@@ -82,8 +84,7 @@ final class ConsulCells {
 
     /** A commit is what a bare write takes in the same round. */
     private static Series beyondTwoCommits(CellResult result) {
-        List<Double> handOvers =
-                result.figure(OURS, Sample::handOverMicros).values();
+        List<Double> handOvers = result.figure(OURS, Sample::handOverMicros).values();
         List<Double> commits = result.figure(COMMITS.label(), Sample::p50Micros).values();
         return new Series(IntStream.range(0, handOvers.size())
                 .mapToObj(round -> (handOvers.get(round) - 2 * commits.get(round)) / 1e3)

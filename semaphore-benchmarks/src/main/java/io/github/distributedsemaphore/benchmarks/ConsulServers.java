@@ -40,7 +40,8 @@ final class ConsulServers implements MeasuredServer {
             for (int i = 0; i < number; i++) {
                 sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
             }
-            List<Integer> free = sockets.stream().map(ServerSocket::getLocalPort).toList();
+            List<Integer> free =
+                    sockets.stream().map(ServerSocket::getLocalPort).toList();
             for (ServerSocket socket : sockets) {
                 socket.close();
             }
@@ -57,7 +58,8 @@ final class ConsulServers implements MeasuredServer {
     private List<String> server(Path folder, int number, int size) {
         List<String> options = new ArrayList<>(List.of("-server", "-bootstrap-expect", Integer.toString(size)));
         options.addAll(List.of("-node", "bench" + number, "-retry-interval", "1s"));
-        options.addAll(List.of("-data-dir", folder.resolve("consul-" + port(number, 0)).toString()));
+        options.addAll(
+                List.of("-data-dir", folder.resolve("consul-" + port(number, 0)).toString()));
         for (int other = 0; other < size; other++) {
             options.addAll(List.of("-retry-join", "127.0.0.1:" + port(other, 2)));
         }
@@ -69,7 +71,8 @@ final class ConsulServers implements MeasuredServer {
     }
 
     private Process start(List<String> options, int number) {
-        List<String> command = new ArrayList<>(List.of("consul", "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
+        List<String> command =
+                new ArrayList<>(List.of("consul", "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
         List<String> names = List.of("-http-port", "-server-port", "-serf-lan-port", "-serf-wan-port");
         for (int i = 0; i < PORTS; i++) {
             command.addAll(List.of(names.get(i), Integer.toString(port(number, i))));
@@ -82,7 +85,8 @@ final class ConsulServers implements MeasuredServer {
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .start();
         } catch (IOException e) {
-            throw new BrokenRunException("no consul on the PATH; .ci/install-consul puts it there (Debian, as root)", e);
+            throw new BrokenRunException(
+                    "no consul on the PATH; .ci/install-consul puts it there (Debian, as root)", e);
         }
     }
 

@@ -68,8 +68,10 @@ final class GuideContestant implements Contestant {
             List<GetValue> entries = Objects.requireNonNullElse(listing.getValue(), List.of());
             GetValue key = find(entries, prefix + "/.lock");
             Lock lock = parse(key);
-            Set<String> alive =
-                    entries.stream().map(GetValue::getSession).filter(Objects::nonNull).collect(Collectors.toSet());
+            Set<String> alive = entries.stream()
+                    .map(GetValue::getSession)
+                    .filter(Objects::nonNull)
+                    .collect(Collectors.toSet());
             List<String> holders = new ArrayList<>(lock.Holders);
             holders.retainAll(alive);
             if (holders.size() < lock.Limit) {
