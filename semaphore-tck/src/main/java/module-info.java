@@ -3,6 +3,9 @@
 module io.github.distributedsemaphore.tck {
     requires transitive io.github.distributedsemaphore.api;
     requires transitive org.junit.jupiter.api;
+    requires org.junit.jupiter.params;
+    requires org.junit.platform.engine;
+    requires org.junit.platform.launcher;
     requires transitive org.opentest4j;
     requires static org.jspecify;
     requires HdrHistogram;

@@ -10,8 +10,9 @@ import org.junit.jupiter.api.Tag;
  * that extends the section and implements {@link HarnessSource}. Tag {@code link} has all that need a link (level 2), tag {@code
  * server} all that need a server of the kit's own (level 3).
  *
- * <p>{@code tck.mode} is {@code quick} (by default, under two minutes) or {@code full}; {@code tck.timeout.factor} multiplies
- * all time-outs; {@code tck.seed} repeats the random choices of a run.
+ * <p>{@code tck.mode} is {@code quick} (by default, under four minutes), {@code full} (under an hour: greater sizes, and a history
+ * of three minutes under each kind of fault) or {@code soak=DURATION} (the sizes of a quick run, and histories that take
+ * so long together); {@code tck.timeout.factor} multiplies all time-outs; {@code tck.seed} repeats the random choices of a run.
  */
 @Section
 public abstract class SemaphoreTck implements HarnessSource {
@@ -257,6 +258,15 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Errors extends ErrorRules {
         /** For JUnit. */
         public Errors() {}
+    }
+
+    /** See {@link FaultHistoryRules}. */
+    @Nested
+    @DisplayName("1 Histories of faults")
+    @Tag("history")
+    public class FaultHistory extends FaultHistoryRules {
+        /** For JUnit. */
+        public FaultHistory() {}
     }
 
     /** See {@link StormRules}. */

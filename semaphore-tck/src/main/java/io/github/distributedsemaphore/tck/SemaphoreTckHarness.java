@@ -25,6 +25,15 @@ public interface SemaphoreTckHarness extends AutoCloseable {
     SemaphoreClient connect(ClientSpec spec);
 
     /**
+     * Says of which version the backend is, for the report.
+     *
+     * @return such as {@code Redis 7.0.15}; empty by default
+     */
+    default String backendVersion() {
+        return "";
+    }
+
+    /**
      * Says how to start another JVM with a client of the same backend (level 1).
      *
      * @return empty if the backend lives in this process

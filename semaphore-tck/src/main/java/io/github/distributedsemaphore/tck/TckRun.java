@@ -3,29 +3,37 @@ package io.github.distributedsemaphore.tck;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.tck.agent.AgentPool;
 import io.github.distributedsemaphore.tck.report.Conformance;
 import io.github.distributedsemaphore.tck.report.ConformanceFiles;
 import io.github.distributedsemaphore.tck.report.Measurements;
 import io.github.distributedsemaphore.tck.report.PortUse;
 import io.github.distributedsemaphore.tck.report.RuleResults;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** One run of the kit over one harness: what all its tests share. Thread-safe. */
 final class TckRun implements AutoCloseable {
     private static final AtomicInteger RUNS = new AtomicInteger();
+    private static final Set<TckRun> OPEN = ConcurrentHashMap.newKeySet();
 
     private final String title;
     private final TckSettings settings;
     private final SemaphoreTckHarness harness;
     private final String nameSpace;
     private final AtomicInteger names = new AtomicInteger();
+    private final Queue<String> issued = new ConcurrentLinkedQueue<>();
     private final SemaphoreClient janitor;
     private final Hygiene hygiene;
     private final Measurements measurements = new Measurements();
@@ -46,6 +54,20 @@ final class TckRun implements AutoCloseable {
         this.janitor = harness.connect(ClientSpec.plain());
         warmUp();
         this.hygiene = new Hygiene(this);
+        OPEN.add(this);
+    }
+
+    static void abandonAll() {
+        OPEN.forEach(TckRun::abandon);
+    }
+
+    /** Removes what it can in the last moment of the JVM. */
+    private void abandon() {
+        try (SemaphoreClient client = harness.connect(ClientSpec.plain())) {
+            issued.forEach(client.admin()::destroy);
+        } catch (SemaphoreException e) {
+            System.err.println("semaphores whose names begin with " + nameSpace + " may be left: " + e.getMessage());
+        }
     }
 
     /** Has everything that the first use sets up for good be there before the baseline is taken. The rules judge, not this. */
@@ -130,20 +152,29 @@ final class TckRun implements AutoCloseable {
     }
 
     String uniqueName(String hint) {
-        return harness.uniqueName(nameSpace, names.incrementAndGet() + hint);
+        String name = harness.uniqueName(nameSpace, names.incrementAndGet() + hint);
+        issued.add(name);
+        return name;
+    }
+
+    /** The folder of this run's reports. */
+    Path reports() {
+        return settings.reports().resolve(title);
     }
 
     private void report() {
         Map<String, String> how = new LinkedHashMap<>();
-        how.put("mode", settings.full() ? "full" : "quick");
+        how.put("mode", settings.mode());
+        how.put("historySeconds", Long.toString(settings.histories().length().toSeconds()));
         how.put("seed", Long.toString(settings.seed()));
         how.put("timeoutFactor", Double.toString(settings.factor()));
+        how.put("backendVersion", harness.backendVersion());
         how.put("java", System.getProperty("java.version"));
         how.put("system", System.getProperty("os.name") + " " + System.getProperty("os.version"));
         how.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
         Conformance conformance =
                 Conformance.of(title, how, guarantees(), level(), results, measurements, portUse, harness.unproven());
-        ConformanceFiles.write(conformance, settings.reports().resolve(title));
+        ConformanceFiles.write(conformance, reports());
         System.out.println(conformance.summary());
     }
 
@@ -158,6 +189,7 @@ final class TckRun implements AutoCloseable {
 
     @Override
     public void close() {
+        OPEN.remove(this);
         Failures failures = new Failures();
         failures.collect(hygiene::assertAllGone);
         if (settings.report()) {

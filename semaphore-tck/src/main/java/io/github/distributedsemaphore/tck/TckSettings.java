@@ -8,23 +8,35 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a run of the kit goes: JUnit configuration parameters or system properties {@code tck.mode} ({@code quick} or {@code
- * full}), {@code tck.timeout.factor} (1 by default; larger for a slow machine), {@code tck.seed}, {@code tck.patience} (how
- * long to wait for what no declared bound covers, 20s by default), {@code tck.report} ({@code false} writes and prints none) and {@code tck.reports} (the folder for reports, {@code target/tck} by default).
+ * How a run of the kit goes: JUnit configuration parameters or system properties {@code tck.mode} ({@code quick}, {@code full}
+ * or {@code soak=DURATION}), {@code tck.history} (how long a history under one kind of fault is, for want of what the mode
+ * says), {@code tck.shapes} (under which kinds, a regular expression), {@code tck.timeout.factor} (1 by default; larger for a slow machine), {@code tck.seed}, {@code tck.patience} (how
+ * long to wait for what no declared bound covers, 20s by default), {@code tck.report} ({@code false} writes and prints none)
+ * and {@code tck.reports} (the folder for reports, {@code target/tck} by default).
  *
- * @param full whether the sizes of a full run are wanted
+ * @param mode as it was given
+ * @param histories how long histories under faults are
  * @param factor what all durations are multiplied by
  * @param seed where all random choices come from
  * @param patience how long to wait for what must happen, before the factor
  * @param report whether to write a report
  * @param reports where to
  */
-record TckSettings(boolean full, double factor, long seed, Duration patience, boolean report, Path reports) {
+record TckSettings(
+        String mode,
+        TckHistories histories,
+        double factor,
+        long seed,
+        Duration patience,
+        boolean report,
+        Path reports) {
+    private static final String FULL = "full";
+    private static final String SOAK = "soak=";
+
     static TckSettings from(Function<String, @Nullable String> parameters) {
         String mode = or(parameters.apply("tck.mode"), "quick").toLowerCase(Locale.ROOT);
-        if (!mode.equals("quick") && !mode.equals("full")) {
-            throw new IllegalArgumentException("tck.mode is '" + mode + "', it must be quick or full");
-        }
+        TckHistories histories =
+                histories(mode).with(or(parameters.apply("tck.shapes"), ""), or(parameters.apply("tck.history"), ""));
         double factor = Double.parseDouble(or(parameters.apply("tck.timeout.factor"), "1"));
         if (!(factor >= 1 && factor <= 1000)) {
             throw new IllegalArgumentException("tck.timeout.factor is " + factor + ", it must be from 1 to 1000");
@@ -32,7 +44,8 @@ record TckSettings(boolean full, double factor, long seed, Duration patience, bo
         long seed = Long.parseLong(or(parameters.apply("tck.seed"), Long.toString(System.nanoTime() & 0xffffffffL)));
         Duration patience = Durations.parse(or(parameters.apply("tck.patience"), "20s"));
         return new TckSettings(
-                mode.equals("full"),
+                mode,
+                histories,
                 factor,
                 seed,
                 patience,
@@ -40,6 +53,23 @@ record TckSettings(boolean full, double factor, long seed, Duration patience, bo
                 Path.of(or(
                         parameters.apply("tck.reports"),
                         Path.of("target", "tck").toString())));
+    }
+
+    private static TckHistories histories(String mode) {
+        if (mode.startsWith(SOAK)) {
+            return TckHistories.soak(Durations.parse(mode.substring(SOAK.length())));
+        }
+        return switch (mode) {
+            case "quick" -> TckHistories.quick();
+            case FULL -> TckHistories.full();
+            default ->
+                throw new IllegalArgumentException(
+                        "tck.mode is '" + mode + "', it must be quick, full or soak=DURATION, such as soak=10m");
+        };
+    }
+
+    boolean full() {
+        return mode.equals(FULL);
     }
 
     private static String or(@Nullable String value, String otherwise) {

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.report.HistoryFigures;
 import io.github.distributedsemaphore.tck.report.Measurements;
 import java.time.Duration;
 import java.util.Random;
@@ -111,6 +112,16 @@ abstract class TimedFixture {
      */
     public long seed() {
         return settings.seed();
+    }
+
+    /** How long histories are to be. */
+    TckHistories histories() {
+        return settings.histories();
+    }
+
+    /** Notes what a history came to, for the report. */
+    void measure(HistoryFigures figures) {
+        measurements.add(figures);
     }
 
     /**

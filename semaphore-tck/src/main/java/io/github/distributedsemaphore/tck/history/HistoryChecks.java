@@ -20,8 +20,20 @@ public final class HistoryChecks {
      * @return what is wrong; empty if nothing
      */
     public static List<Violation> violations(History history, boolean fencing, Duration detection) {
-        List<Violation> violations = new ArrayList<>(OverlapCheck.check(history));
+        List<Violation> violations = violationsButRefusals(history, fencing);
         violations.addAll(RefusalCheck.check(history, detection.toNanos()));
+        return violations;
+    }
+
+    /**
+     * Finds what breaks safety, fencing and loss, where refusals cannot be judged.
+     *
+     * @param history what happened
+     * @param fencing whether the epochs mean something
+     * @return what is wrong; empty if nothing
+     */
+    public static List<Violation> violationsButRefusals(History history, boolean fencing) {
+        List<Violation> violations = new ArrayList<>(OverlapCheck.check(history));
         violations.addAll(LossCheck.check(history));
         if (fencing) {
             violations.addAll(FenceCheck.check(history));
@@ -73,6 +85,16 @@ public final class HistoryChecks {
      */
     public static int mostHeld(History history) {
         return OverlapCheck.most(history);
+    }
+
+    /**
+     * Returns for how long at most two holders of one slot were both entitled to it.
+     *
+     * @param history what happened
+     * @return zero if never
+     */
+    public static Duration longestOverlap(History history) {
+        return Duration.ofNanos(OverlapCheck.longest(history));
     }
 
     /**

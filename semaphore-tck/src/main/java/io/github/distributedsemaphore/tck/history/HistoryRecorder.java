@@ -16,7 +16,7 @@ public final class HistoryRecorder {
     private final boolean fencing;
     private final AtomicLong holds;
     private final Queue<ProcessLog> logs = new ConcurrentLinkedQueue<>();
-    private final Queue<Operation> losses = new ConcurrentLinkedQueue<>();
+    private final Queue<Operation> others = new ConcurrentLinkedQueue<>();
 
     /**
      * Creates it.
@@ -48,19 +48,38 @@ public final class HistoryRecorder {
      * @return the history
      */
     public History history(int limit) {
-        List<Operation> operations = new ArrayList<>(losses);
+        List<Operation> operations = new ArrayList<>(others);
         logs.forEach(log -> operations.addAll(log.operations()));
         return new History(limit, operations);
     }
 
+    /**
+     * Adds what somebody did that has no log here, such as another process.
+     *
+     * @param operation what
+     */
+    public void add(Operation operation) {
+        others.add(operation);
+    }
+
+    /**
+     * Numbers a permit of somebody who has no log here.
+     *
+     * @param slot its slot
+     * @param epoch its epoch; {@link HeldSlot#NO_EPOCH} without fencing
+     * @return how the history calls it
+     */
+    public HeldSlot held(int slot, long epoch) {
+        return new HeldSlot(holds.incrementAndGet(), slot, epoch);
+    }
+
     HeldSlot held(Permit permit) {
-        long epoch = fencing ? permit.fence().epoch() : HeldSlot.NO_EPOCH;
-        return new HeldSlot(holds.incrementAndGet(), permit.slot(), epoch);
+        return held(permit.slot(), fencing ? permit.fence().epoch() : HeldSlot.NO_EPOCH);
     }
 
     void lost(String process, HeldSlot held) {
         long now = System.nanoTime();
-        losses.add(new Operation(
+        others.add(new Operation(
                 process, Operation.Kind.LOSS, now, now, Operation.Outcome.OK, 1, List.of(held), Operation.NEVER));
     }
 }

@@ -38,6 +38,31 @@ final class OverlapCheck {
         return most;
     }
 
+    /** For how long at most two held one slot; it is for ever if both did to the end. */
+    static long longest(History history) {
+        long longest = 0;
+        Map<Integer, Long> heldTo = new HashMap<>();
+        for (Interval interval : byBeginning(Interval.of(history, 0))) {
+            if (interval.isDefinite()) {
+                long before = heldTo.getOrDefault(interval.held().slot(), Long.MIN_VALUE);
+                long together = Math.min(before, interval.definiteTo());
+                if (together > interval.definiteFrom()) {
+                    longest = Math.max(
+                            longest,
+                            together == Operation.NEVER ? Operation.NEVER : together - interval.definiteFrom());
+                }
+                heldTo.merge(interval.held().slot(), interval.definiteTo(), Math::max);
+            }
+        }
+        return longest;
+    }
+
+    private static List<Interval> byBeginning(List<Interval> intervals) {
+        return intervals.stream()
+                .sorted(Comparator.comparingLong(Interval::definiteFrom).thenComparingLong(Interval::definiteTo))
+                .toList();
+    }
+
     private static List<Violation> sweep(List<Interval> definite, LimitOverTime limits) {
         List<Violation> violations = new ArrayList<>();
         Map<Long, Interval> now = new TreeMap<>();
@@ -70,10 +95,7 @@ final class OverlapCheck {
     private static List<Violation> slots(List<Interval> definite) {
         List<Violation> violations = new ArrayList<>();
         Map<Integer, Interval> last = new HashMap<>();
-        List<Interval> sorted = definite.stream()
-                .sorted(Comparator.comparingLong(Interval::definiteFrom).thenComparingLong(Interval::definiteTo))
-                .toList();
-        for (Interval interval : sorted) {
+        for (Interval interval : byBeginning(definite)) {
             Interval before = last.get(interval.held().slot());
             if (before != null && before.definiteTo() > interval.definiteFrom()) {
                 violations.add(new Violation("1.2", "two hold one slot: " + before + "; " + interval));

@@ -48,7 +48,7 @@ record BoundReport(Bound bound, long declared, long count, long median, long p99
     }
 
     /** An exposure may be for ever. */
-    private static long nanos(Duration duration) {
+    static long nanos(Duration duration) {
         return duration.compareTo(Duration.ofDays(36_500)) > 0 ? Long.MAX_VALUE : duration.toNanos();
     }
 

@@ -18,12 +18,13 @@ import java.util.Set;
  *
  * @param title the test class
  * @param kit the version of the kit
- * @param run how it was run: mode, seed, time-out factor, system
+ * @param run how it was run: mode, seed, time-out factor, version of the backend, system
  * @param guarantees what the adapter declares
  * @param level what its harness can do: 0 clients, 1 other processes, 2 disturbed links, 3 a server of its own that was
  *     needed, 4 a look at the stored state
  * @param rules the verdict of each rule, in the order of the book
  * @param bounds the bounds
+ * @param histories what the recorded histories came to
  * @param untouched methods of the port that no test called
  * @param unproven what the harness admits not to show: a reason by rule
  */
@@ -35,6 +36,7 @@ public record Conformance(
         String level,
         List<Verdict> rules,
         List<BoundReport> bounds,
+        List<HistoryFigures> histories,
         Set<String> untouched,
         Map<String, String> unproven) {
 
@@ -68,7 +70,7 @@ public record Conformance(
      * @param guarantees what the adapter declares
      * @param level how much its harness can do
      * @param results how the tests went
-     * @param measurements what the bounds were
+     * @param measurements what the bounds and the histories were
      * @param use which methods were called
      * @param unproven what the harness admits not to show
      * @return the report
@@ -90,6 +92,7 @@ public record Conformance(
                 level,
                 verdicts(results.all()),
                 BoundReport.of(guarantees, measurements),
+                measurements.histories(),
                 use.untouched(),
                 unproven);
     }

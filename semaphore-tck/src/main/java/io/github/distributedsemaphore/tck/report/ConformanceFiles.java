@@ -41,15 +41,14 @@ public final class ConformanceFiles {
         json.addProperty("kit", conformance.kit());
         json.addProperty("level", conformance.level());
         json.add("run", object(conformance.run()));
-        JsonArray capabilities = new JsonArray();
-        conformance.guarantees().capabilities().stream().sorted().forEach(it -> capabilities.add(it.name()));
-        json.add("capabilities", capabilities);
+        json.add("guarantees", GuaranteesJson.of(conformance.guarantees()));
         JsonArray rules = new JsonArray();
         conformance.rules().forEach(verdict -> rules.add(verdict(verdict)));
         json.add("rules", rules);
         JsonArray bounds = new JsonArray();
         conformance.bounds().forEach(bound -> bounds.add(bound(bound)));
         json.add("bounds", bounds);
+        json.add("histories", GSON.toJsonTree(conformance.histories()));
         json.add("unproven", object(conformance.unproven()));
         JsonArray untouched = new JsonArray();
         conformance.untouched().forEach(untouched::add);
@@ -117,6 +116,10 @@ public final class ConformanceFiles {
                 "p99",
                 "max"));
         conformance.bounds().forEach(bound -> text.append(line(bound)));
+        conformance
+                .histories()
+                .forEach(figures ->
+                        text.append("history ").append(figures.line()).append('\n'));
         conformance
                 .unproven()
                 .forEach((rule, reason) -> text.append("unproven ")

@@ -138,6 +138,7 @@ class MutantsTest {
         return EngineTestKit.engine("junit-jupiter")
                 .configurationParameter("tck.report", "false")
                 .configurationParameter("tck.patience", "1500ms")
+                .configurationParameter("tck.shapes", "SERVER_KILLED")
                 .configurationParameter("junit.jupiter.execution.timeout.default", "20 s")
                 .selectors(tests.toArray(DiscoverySelector[]::new))
                 .execute();

@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.tck.CutRules;
 import io.github.distributedsemaphore.tck.ErrorRules;
 import io.github.distributedsemaphore.tck.FailOverRules;
 import io.github.distributedsemaphore.tck.FairnessRules;
+import io.github.distributedsemaphore.tck.FaultHistoryRules;
 import io.github.distributedsemaphore.tck.FencingRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.InputRules;
@@ -95,6 +96,8 @@ final class Sections {
     static class FailOver extends FailOverRules implements Source {}
 
     static class Errors extends ErrorRules implements Source {}
+
+    static class FaultHistory extends FaultHistoryRules implements Source {}
 
     static class Storm extends StormRules implements Source {}
 }

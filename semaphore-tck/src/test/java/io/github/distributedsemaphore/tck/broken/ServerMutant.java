@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.tck.ErrorRules;
 import io.github.distributedsemaphore.tck.FailOverRules;
+import io.github.distributedsemaphore.tck.FaultHistoryRules;
 import io.github.distributedsemaphore.tck.RestartRules;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.StormRules;
@@ -100,6 +101,13 @@ enum ServerMutant implements Mutant {
             StormRules.class,
             "1.12",
             "in the storm [1.2]",
+            LinkVariants.served(() -> new LinkVariants.Forgetful(false, true, false))),
+
+    /** Each restart lets others into slots that are held. */
+    A_KILLED_SERVER_GRANTS_TWICE(
+            FaultHistoryRules.class,
+            "1.12",
+            "under SERVER_KILLED [1.2]",
             LinkVariants.served(() -> new LinkVariants.Forgetful(false, true, false)));
 
     private final Recipe recipe;

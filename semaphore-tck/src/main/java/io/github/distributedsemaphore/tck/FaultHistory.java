@@ -1,0 +1,138 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.Violation;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.report.HistoryFigures;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Records what six threads on two clients do while one kind of fault strikes again and again, and judges it. */
+final class FaultHistory {
+    static final int LIMIT = 3;
+
+    private static final int WORKERS = 6;
+
+    private final TckFixture tck;
+    private final FaultShape shape;
+    private final HistoryRecorder recorder;
+    private final Random random;
+    private final Traffic traffic = new Traffic();
+    private final AtomicBoolean over = new AtomicBoolean();
+
+    FaultHistory(TckFixture tck, FaultShape shape) {
+        this.tck = tck;
+        this.shape = shape;
+        this.recorder = tck.recorder("w");
+        this.random = new Random(tck.random().nextLong());
+    }
+
+    void run() throws Exception {
+        FaultScene scene = FaultScene.of(tck, shape);
+        FaultStrikes strikes = new FaultStrikes(tck, shape, scene, recorder, random);
+        long start = System.nanoTime();
+        List<Task<Boolean>> workers = startWorkers(scene);
+        Pause.millis(tck.histories().calm().toMillis());
+        tck.await(
+                "before the first fault permits are taken, all at once too",
+                tck.patience(),
+                () -> traffic.reached(tck.histories().leastGrantsWhenCalm(), LIMIT));
+        long disturbed = System.nanoTime();
+        int struck = disturb(strikes);
+        over.set(true);
+        tck.await(
+                "the workers end when their calls do",
+                tck.guarantees().operation().plus(tck.patience()),
+                () -> workers.stream().allMatch(Task::isDone));
+        workers.forEach(Task::result);
+        Duration length = Duration.ofNanos(System.nanoTime() - start);
+        judge(recorder.history(LIMIT), struck, length, disturbed);
+        new Observer(tck, scene.calm().semaphore(scene.name()))
+                .awaitFree(LIMIT, "after the faults all permits are free");
+        Conservation.assertFree(scene.calm().semaphore(scene.name()), LIMIT, tck.patience());
+        scene.calm().admin().destroy(scene.name());
+    }
+
+    private List<Task<Boolean>> startWorkers(FaultScene scene) {
+        List<Task<Boolean>> workers = new ArrayList<>();
+        for (int i = 0; i < WORKERS; i++) {
+            SemaphoreClient client = scene.clients().get(i % scene.clients().size());
+            FaultWorker worker = new FaultWorker(
+                    client.semaphore(scene.name()), recorder, new Random(random.nextLong()), traffic, over);
+            workers.add(tck.spawn("worker " + i, worker::work));
+        }
+        return workers;
+    }
+
+    /** Brings about fault after fault until the time is over, and goes on until one had an effect. */
+    private int disturb(FaultStrikes strikes) throws InterruptedException {
+        TckHistories plan = tck.histories();
+        long start = System.nanoTime();
+        int tried = 0;
+        int struck = 0;
+        while (System.nanoTime() - start < plan.length().toNanos() || (struck == 0 && tried < 20)) {
+            Pause.millis(plan.gapMillis(random));
+            tried++;
+            struck += strikes.strike() ? 1 : 0;
+        }
+        strikes.end();
+        if (struck == 0) {
+            throw new FaultMissedException(shape + " had no effect in " + tried + " attempts; tck.seed=" + tck.seed());
+        }
+        Pause.millis(200);
+        return struck;
+    }
+
+    /** Refusals are not judged: what failed on its way may have been granted for a while. */
+    private void judge(History history, int struck, Duration length, long disturbed) {
+        Duration exposure = shape.fault()
+                .map(fault -> tck.guarantees().exposure().getOrDefault(fault, Duration.ZERO))
+                .orElse(Duration.ZERO);
+        boolean exposed = HistoryChecks.longestOverlap(history).compareTo(exposure) <= 0 && !exposure.isZero();
+        List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING)).stream()
+                .filter(violation -> !(exposed && violation.rule().equals("1.2")))
+                .toList();
+        HistoryFigures figures = HistoryFigures.of(shape.name(), struck, length, history, violations.size());
+        tck.measure(figures);
+        if (!violations.isEmpty()) {
+            throw new AssertionError("under " + shape + " " + violations.get(0) + " (and " + (violations.size() - 1)
+                    + " more; tck.seed=" + tck.seed() + ", " + kept(history) + ")");
+        }
+        requireMeaning(history, figures, disturbed);
+    }
+
+    /** A run counts only if it could have failed: as many as may did hold, and there was something to disturb. */
+    private void requireMeaning(History history, HistoryFigures figures, long disturbed) {
+        long before = history.operations().stream()
+                .filter(operation -> operation.isGrant() && operation.returned() < disturbed)
+                .count();
+        long least = tck.histories().leastGrantsWhenCalm();
+        if (figures.mostHeld() < LIMIT || before < least) {
+            throw new FaultMissedException(
+                    "the history proves nothing: " + before + " grants before the first fault where it must be " + least
+                            + ", at most " + figures.mostHeld() + " of " + LIMIT + " held at once; " + figures.line());
+        }
+    }
+
+    private String kept(History history) {
+        Path file = tck.run().reports().resolve(shape + ".history");
+        try {
+            Files.createDirectories(tck.run().reports());
+            Files.write(file, history.lines());
+            return "the history is in " + file;
+        } catch (IOException e) {
+            throw new UncheckedIOException("the history cannot be written to " + file, e);
+        }
+    }
+}

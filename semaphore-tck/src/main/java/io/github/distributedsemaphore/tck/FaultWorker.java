@@ -1,0 +1,42 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.ProcessLog;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Takes and gives back permits, whatever goes wrong meanwhile. For one thread. */
+record FaultWorker(
+        DistributedSemaphore semaphore, HistoryRecorder recorder, Random random, Traffic traffic, AtomicBoolean over) {
+    private static final int LONGEST_WAIT_MILLIS = 100;
+    private static final int LONGEST_HOLD_MILLIS = 150;
+    private static final int SHORT_HOLD_MILLIS = 4;
+
+    /** Whoever does not know what became of a call goes on as somebody else. */
+    boolean work() throws InterruptedException {
+        ProcessLog log = recorder.process();
+        while (!over.get()) {
+            try {
+                Optional<ProcessLog.Grant> grant = random.nextInt(4) == 0
+                        ? log.tryAcquire(semaphore, 1)
+                        : log.acquire(semaphore, 1, Duration.ofMillis(random.nextInt(LONGEST_WAIT_MILLIS)));
+                if (grant.isPresent()) {
+                    traffic.enter();
+                    // Some hold on through a fault.
+                    boolean holdsOn = random.nextInt(5) == 0;
+                    Pause.millis(random.nextInt(holdsOn ? LONGEST_HOLD_MILLIS : SHORT_HOLD_MILLIS));
+                    traffic.leave();
+                    log.release(grant.get());
+                }
+            } catch (SemaphoreException e) {
+                log = recorder.process();
+                Pause.millis(5);
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,113 @@
+package io.github.distributedsemaphore.tck;
+
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.TagFilter;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/** Runs the kit without a build tool, one run at a time in a JVM. */
+public final class KitRunner {
+    private static final String TEST_TIMEOUT = "10 m";
+
+    private KitRunner() {}
+
+    /**
+     * A test that has ended.
+     *
+     * @param section the section it belongs to
+     * @param name what it shows, beginning with its rules
+     * @param outcome {@code passed}, {@code failed} or {@code aborted}
+     * @param reason why not passed; empty if it was
+     * @param number how many have ended
+     * @param of how many are known so far
+     */
+    public record Ended(String section, String name, String outcome, String reason, int number, int of) {}
+
+    /**
+     * How a run came out.
+     *
+     * @param passed how many tests passed
+     * @param aborted how many were aborted, because something is not declared or not to be had
+     * @param failures those that failed
+     * @param report the folder with {@code conformance.json} and {@code conformance.txt}
+     */
+    public record Outcome(int passed, int aborted, List<Ended> failures, Path report) {
+        /**
+         * Keeps an unmodifiable copy.
+         *
+         * @param passed see the record
+         * @param aborted see the record
+         * @param failures see the record
+         * @param report see the record
+         */
+        public Outcome {
+            failures = List.copyOf(failures);
+        }
+    }
+
+    /**
+     * Runs it, which takes minutes. What it stores is in a name space of its own, and removed again.
+     *
+     * @param harness the backend; it is closed at the end
+     * @param settings {@code tck.mode}, {@code tck.seed} and so on, as {@link SemaphoreTck} has them
+     * @param sections the tags of the sections to run; all if empty
+     * @param reports a folder for the report
+     * @param progress is told of each test as it ends
+     * @return how it came out
+     * @throws IllegalArgumentException if a setting is wrong
+     * @throws io.github.distributedsemaphore.SemaphoreException if no client can be connected
+     */
+    public static synchronized Outcome run(
+            SemaphoreTckHarness harness,
+            Map<String, String> settings,
+            Set<String> sections,
+            Path reports,
+            Consumer<Ended> progress) {
+        TckSettings.from(settings::get);
+        harness.connect(ClientSpec.plain()).close();
+        KitListener listener = new KitListener(progress);
+        BackendTck.SUPPLIED.set(harness);
+        try {
+            execute(request(settings, sections, reports), listener);
+        } finally {
+            BackendTck.SUPPLIED.set(null);
+        }
+        return listener.outcome(reports.resolve(BackendTck.class.getSimpleName()));
+    }
+
+    private static LauncherDiscoveryRequest request(Map<String, String> settings, Set<String> sections, Path reports) {
+        LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
+                .selectors(selectClass(BackendTck.class))
+                .configurationParameter("junit.jupiter.execution.timeout.default", TEST_TIMEOUT)
+                .configurationParameters(settings)
+                .configurationParameter("tck.reports", reports.toString());
+        if (!sections.isEmpty()) {
+            request.filters(TagFilter.includeTags(List.copyOf(sections)));
+        }
+        return request.build();
+    }
+
+    private static void execute(LauncherDiscoveryRequest request, TestExecutionListener listener) {
+        LauncherConfig plain = LauncherConfig.builder()
+                .enableTestExecutionListenerAutoRegistration(false)
+                .enableLauncherSessionListenerAutoRegistration(false)
+                .build();
+        LauncherFactory.create(plain).execute(request, listener);
+    }
+
+    /**
+     * Removes what a run that is about to be killed has stored, for a shutdown hook. What cannot be removed is left.
+     */
+    public static void abandon() {
+        TckRun.abandonAll();
+    }
+}

@@ -1,0 +1,80 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.spi.Durations;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * How long histories are recorded under each kind of fault.
+ *
+ * @param shapes which kinds are recorded, as a regular expression; empty for a few that the seed chooses
+ * @param length for how long faults strike
+ */
+record TckHistories(String shapes, Duration length) {
+    private static final String ALL = ".*";
+    private static final int CHOSEN = 4;
+    private static final Duration QUICK = Duration.ofMillis(1_200);
+    private static final Duration FULL = Duration.ofMinutes(3);
+    private static final Duration LONG = Duration.ofSeconds(10);
+
+    static TckHistories quick() {
+        return new TckHistories("", QUICK);
+    }
+
+    static TckHistories full() {
+        return new TckHistories(ALL, FULL);
+    }
+
+    /** All kinds together take that long. */
+    static TckHistories soak(Duration together) {
+        return new TckHistories(ALL, together.dividedBy(FaultShape.values().length));
+    }
+
+    TckHistories with(String otherShapes, String otherLength) {
+        return new TckHistories(
+                otherShapes.isEmpty() ? shapes : otherShapes,
+                otherLength.isEmpty() ? length : Durations.parse(otherLength));
+    }
+
+    /** Ends the test of a kind of fault that is not recorded in this run. */
+    void require(FaultShape shape, long seed) {
+        List<FaultShape> shuffled = Arrays.asList(FaultShape.values());
+        Collections.shuffle(shuffled, new Random(seed));
+        boolean chosen = shapes.isEmpty()
+                ? shuffled.subList(0, CHOSEN).contains(shape)
+                : shape.name().matches(shapes);
+        if (!chosen) {
+            throw new TestAbortedException(
+                    shape + " is not among the kinds of faults that this run records: a quick one records " + CHOSEN
+                            + " of " + shuffled.size() + ", by its seed");
+        }
+    }
+
+    private boolean isLong() {
+        return length.compareTo(LONG) >= 0;
+    }
+
+    /** How long nothing is disturbed at first. */
+    Duration calm() {
+        return isLong() ? Duration.ofSeconds(5) : Duration.ofMillis(300);
+    }
+
+    /** How many grants there must be in that time, if the rest is to say anything: fifty in a second of a long history. */
+    long leastGrantsWhenCalm() {
+        return isLong() ? 50 * calm().toSeconds() : 1;
+    }
+
+    /** How long to wait between two faults. */
+    long gapMillis(Random random) {
+        return 50L + random.nextInt(isLong() ? 2_000 : 150);
+    }
+
+    /** How long a fault lasts. */
+    long faultMillis(Random random) {
+        return 20L + random.nextInt(isLong() && random.nextInt(4) == 0 ? 1_500 : 200);
+    }
+}
