@@ -5,6 +5,7 @@ module io.github.distributedsemaphore.cli {
     requires HdrHistogram;
     requires info.picocli;
     requires io.github.distributedsemaphore.api;
+    requires io.github.distributedsemaphore.tck;
     requires jdk.unsupported;
     requires static org.jspecify;
 

@@ -15,6 +15,7 @@ final class ExitCodes {
     static final int OTHER_LIMIT = 3;
     static final int STILL_HELD = 4;
     static final int NO_SUCH_SEMAPHORE = 5;
+    static final int RULE_BROKEN = 6;
     static final int USAGE = 64;
     static final int UNAVAILABLE = 69;
     static final int PERMIT_LOST = 70;
@@ -49,6 +50,9 @@ final class ExitCodes {
             "127",
             "COMMAND was not found");
 
+    private static final Map<String, String> OF_TCK =
+            Map.of("0", "every rule that was tested is kept", "6", "a rule is broken, or could not be judged");
+
     private static final Map<String, String> OF_OTHERS = Map.of("0", "done", "4", "removed slots are still held");
 
     private ExitCodes() {}
@@ -58,11 +62,16 @@ final class ExitCodes {
         return 128 + number;
     }
 
-    /** The part of {@code --help} that lists them; {@code run} has some that the others do not have, and the reverse. */
-    static void addToHelp(UsageMessageSpec help, boolean forRun) {
+    /** The part of {@code --help} that lists them; {@code run} and {@code tck} have some that the others do not have. */
+    static void addToHelp(UsageMessageSpec help, String command) {
         Map<String, String> codes = new TreeMap<>(Comparator.comparingInt(ExitCodes::order));
         codes.putAll(OF_ALL);
-        codes.putAll(forRun ? OF_RUN : OF_OTHERS);
+        codes.putAll(
+                switch (command) {
+                    case "run" -> OF_RUN;
+                    case "tck" -> OF_TCK;
+                    default -> OF_OTHERS;
+                });
         help.exitCodeListHeading("%nExit codes:%n");
         help.exitCodeList(codes);
     }

@@ -33,6 +33,7 @@ import picocli.CommandLine.ScopeType;
             DestroyCommand.class,
             RunCommand.class,
             GuaranteesCommand.class,
+            TckCommand.class,
             DemoCommand.class,
             WorkerCommand.class
         })
@@ -77,7 +78,7 @@ public final class SemaphoreCommand implements Runnable {
     }
 
     private static void describeExitCodes(CommandLine command, String name) {
-        ExitCodes.addToHelp(command.getCommandSpec().usageMessage(), name.equals("run"));
+        ExitCodes.addToHelp(command.getCommandSpec().usageMessage(), name);
     }
 
     @Override

@@ -37,6 +37,8 @@ final class UsageTest {
                 "run exports --wait -- true          | --wait",
                 "--backend nowhere status x          | A backend is given as a URI",
                 "--backend nosuch: status x          | No backend for",
+                "tck --mode hasty                    | it must be quick, full or soak",
+                "tck --mode soak=10                  | 10",
             })
     void wrongUsageEndsWith64AndOneLineThatNamesTheFault(String words, String fault) {
         int code = words.isEmpty() ? execute() : execute(words.split(" "));
@@ -47,7 +49,7 @@ final class UsageTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"create", "status", "resize", "destroy", "run", "guarantees"})
+    @ValueSource(strings = {"create", "status", "resize", "destroy", "run", "guarantees", "tck"})
     void everyCommandExplainsItselfAndItsExitCodes(String command) {
         assertThat(execute(command, "--help")).isZero();
 

@@ -1,0 +1,57 @@
+package io.github.distributedsemaphore.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The kit from the command line, over {@code local:}. */
+final class TckCommandTest {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void runsASectionWritesTheReportAndLeavesNothing() throws IOException {
+        LocalCommands commands = new LocalCommands(folder);
+        Path report = folder.resolve("report.json");
+
+        LocalCommands.Outcome outcome =
+                commands.execute("tck", "--section", "verification", "--seed", "42", "--report", report.toString());
+
+        assertThat(outcome.code()).as(outcome.out() + outcome.err()).isZero();
+        assertThat(outcome.err()).contains("5 Verification").doesNotContain("FAILED");
+        assertThat(outcome.out()).contains("5.1   passed", "0 failed", "not its own", report.toString());
+        JsonObject json = JsonParser.parseString(Files.readString(report)).getAsJsonObject();
+        assertThat(json.getAsJsonObject("run").get("seed").getAsString()).isEqualTo("42");
+        assertThat(json.getAsJsonArray("rules").asList().stream()
+                        .map(JsonElement::getAsJsonObject)
+                        .filter(rule -> rule.get("rule").getAsString().equals("5.1"))
+                        .map(rule -> rule.get("state").getAsString()))
+                .containsExactly("passed");
+        assertThat(commands.execute("status").out()).doesNotContain("tck");
+    }
+
+    @Test
+    void aBackendThatIsOutOfReachIsSaidBeforeAnyRuleIsTried() {
+        LocalCommands.Outcome outcome = LocalCommands.executeOn("redis://127.0.0.1:1", "tck");
+
+        assertThat(outcome.code()).isEqualTo(ExitCodes.UNAVAILABLE);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err()).startsWith("semaphore: ").hasLineCount(1);
+    }
+
+    @Test
+    void aBrokenRuleEndsWithItsCodeAndIsNamed() {
+        // This one has no administration.
+        LocalCommands.Outcome outcome = LocalCommands.executeOn("scripted:", "tck", "--section", "verification");
+
+        assertThat(outcome.code()).isEqualTo(ExitCodes.RULE_BROKEN);
+        assertThat(outcome.out()).contains("FAILED 5 Verification");
+    }
+}
