@@ -1,0 +1,59 @@
+package io.github.distributedsemaphore.tck.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.tck.RuleBook;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@code docs/semantics.md} says what the reports in {@code docs/conformance} say. */
+class SemanticsDocumentTest {
+    private static final Path DOCUMENT = Path.of("..", "docs", "semantics.md");
+    private static final Path REPORTS = Path.of("..", "docs", "conformance");
+    private static final String BEGIN = "<!-- From the reports in docs/conformance; see below for how. -->\n";
+    private static final String END = "<!-- End of what comes from the reports. -->";
+
+    private final List<Report> reports = Report.in(REPORTS);
+
+    @Test
+    void theDocumentIsUpToDate() throws IOException {
+        String document = Files.readString(DOCUMENT);
+        int begin = document.indexOf(BEGIN) + BEGIN.length();
+        int end = document.indexOf(END);
+        assertThat(document.substring(0, end)).contains(BEGIN);
+        String expected = document.substring(0, begin) + SemanticsDocument.of(reports) + document.substring(end);
+        if (Boolean.getBoolean("tck.write.docs")) {
+            Files.writeString(DOCUMENT, expected);
+        }
+
+        assertThat(DOCUMENT)
+                .as("docs/semantics.md; write it anew with mvn -pl semaphore-tck -am test -Dtest=SemanticsDocumentTest"
+                        + " -Dsurefire.failIfNoSpecifiedTests=false -Dtck.write.docs=true")
+                .hasContent(expected);
+    }
+
+    @Test
+    void eachReportIsOfTheRulesOfToday() {
+        assertThat(reports)
+                .isNotEmpty()
+                .allSatisfy(report -> assertThat(report.rules())
+                        .as("the report of " + report.backend()
+                                + " is of another kit: run the adapter's and copy its report")
+                        .containsOnlyKeys(RuleBook.load().rules().keySet()));
+    }
+
+    @Test
+    void noReportSaysThatARuleIsBroken() {
+        assertThat(reports).allSatisfy(report -> {
+            assertThat(report.count("failed"))
+                    .as("rules that " + report.backend() + " broke")
+                    .isZero();
+            assertThat(report.histories())
+                    .as(report.backend())
+                    .allMatch(figures -> figures.get("violations").getAsInt() == 0);
+        });
+    }
+}
