@@ -38,6 +38,16 @@ class LocalTckTest extends SemaphoreTck {
         }
 
         @Override
+        public String backendVersion() {
+            try {
+                return System.getProperty("os.name") + ", "
+                        + Files.getFileStore(directory).type();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
         public Map<Integer, String> absent() {
             return Map.of(
                     2, "holds are locks on files of this machine: there is no link that could be cut",

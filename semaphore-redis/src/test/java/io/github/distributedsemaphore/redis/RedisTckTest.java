@@ -44,6 +44,18 @@ class RedisTckTest extends SemaphoreTck {
         }
 
         @Override
+        public String backendVersion() {
+            String entry = "redis_version:";
+            return commands()
+                    .info("server")
+                    .lines()
+                    .filter(line -> line.startsWith(entry))
+                    .map(line -> "Redis " + line.substring(entry.length()).strip())
+                    .findFirst()
+                    .orElseThrow();
+        }
+
+        @Override
         public Optional<ServerAccess> link() {
             return Optional.of(link);
         }
