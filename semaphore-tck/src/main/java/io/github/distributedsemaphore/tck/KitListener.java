@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -66,10 +67,10 @@ final class KitListener implements TestExecutionListener {
     /** The class right below the whole kit. */
     private String section(TestIdentifier test) {
         List<String> names = new ArrayList<>(List.of(test.getDisplayName()));
-        TestPlan known = plan;
-        for (Optional<TestIdentifier> above = known == null ? Optional.empty() : known.getParent(test);
+        TestPlan running = Objects.requireNonNull(plan, "a test ends after its plan has started");
+        for (Optional<TestIdentifier> above = running.getParent(test);
                 above.isPresent();
-                above = known.getParent(above.get())) {
+                above = running.getParent(above.get())) {
             names.add(0, above.get().getDisplayName());
         }
         // The engine and the whole kit come first.
