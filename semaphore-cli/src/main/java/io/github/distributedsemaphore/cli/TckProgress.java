@@ -19,7 +19,7 @@ final class TckProgress implements Consumer<KitRunner.Ended> {
     }
 
     static TckProgress on(PrintWriter out) {
-        return new TckProgress(out, System.console() != null && !"dumb".equals(System.getenv("TERM")));
+        return new TckProgress(out, Terminal.takesErrors() && !"dumb".equals(System.getenv("TERM")));
     }
 
     @Override

@@ -19,6 +19,16 @@ final class Terminal {
         }
     }
 
+    /** Tells whether a terminal shows what goes to standard error; false where there is no Linux to ask. */
+    static boolean takesErrors() {
+        try {
+            String target = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
+            return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty");
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     /**
      * Reads it from a line of Linux's {@code /proc/PID/stat}, see proc(5): after the name in parentheses, which may hold
      * anything, come state, parent, process group, session, terminal and the terminal's foreground group.

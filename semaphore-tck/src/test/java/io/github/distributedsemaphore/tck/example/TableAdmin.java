@@ -60,11 +60,12 @@ record TableAdmin() implements BackendAdmin {
 
     @Override
     public void resize(String name, int limit) {
-        int unused = TABLE.transaction(name, row -> {
+        boolean unused = TABLE.transaction(name, row -> {
             if (row.limit == 0) {
                 throw new NoSuchSemaphoreException("There is no semaphore '" + name + "' to resize: create it");
             }
-            return row.limit = limit;
+            row.limit = limit;
+            return true;
         });
         TABLE.tellWaiters();
     }
