@@ -7,6 +7,14 @@ interface Epochs extends AutoCloseable {
     /** So many epochs, from the one drawn on, belong to whoever drew it. */
     long RUN = 1_024;
 
+    /** Whether others draw from them too. */
+    default boolean areShared() {
+        return true;
+    }
+
+    /** Sends for an epoch that {@link #draw} is to return, so that its way and something else's are one. */
+    default void sendFor() {}
+
     /**
      * Draws an epoch that is higher than all that were drawn before, by whomever.
      *
@@ -28,6 +36,11 @@ interface Epochs extends AutoCloseable {
             public long draw(CallBudget budget, InterruptShield shield) {
                 next += RUN;
                 return next;
+            }
+
+            @Override
+            public boolean areShared() {
+                return false;
             }
 
             @Override

@@ -59,12 +59,23 @@ final class FenceStream implements Epochs {
         }
     }
 
+    @Override
+    public void sendFor() {
+        try {
+            open().send();
+        } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
+            // It is met again, and told, by the one who draws.
+            close();
+        }
+    }
+
     private long draw() throws IOException, ProbeFailedException {
         boolean done = false;
         try {
             long offset = open().draw(settings.timeout().toNanos() / 2);
             done = true;
-            return Math.multiplyExact(offset, RUN);
+            // None is 0: whoever keeps the highest epoch of each slot may begin with that.
+            return Math.multiplyExact(offset + 1, RUN);
         } finally {
             if (!done) {
                 close();
@@ -126,6 +137,7 @@ final class FenceStream implements Epochs {
         private final Channel out;
         private final String stream;
         private long drawn;
+        private boolean sent;
         private volatile String awaited = "";
         private volatile CompletableFuture<Long> offset = new CompletableFuture<>();
 
@@ -171,16 +183,23 @@ final class FenceStream implements Epochs {
         }
 
         long draw(long timeoutNanos) throws IOException {
+            if (!sent) {
+                send();
+            }
+            sent = false;
+            return await(offset, System.nanoTime() + timeoutNanos);
+        }
+
+        void send() throws IOException {
             drawn++;
-            CompletableFuture<Long> answer = new CompletableFuture<>();
-            offset = answer;
+            offset = new CompletableFuture<>();
             awaited = self + ":" + drawn;
             AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
                     .messageId(awaited)
                     .deliveryMode(2)
                     .build();
             out.basicPublish("", stream, true, properties, EMPTY);
-            return await(answer, System.nanoTime() + timeoutNanos);
+            sent = true;
         }
 
         private static long await(CompletableFuture<Long> answer, long end) throws IOException {

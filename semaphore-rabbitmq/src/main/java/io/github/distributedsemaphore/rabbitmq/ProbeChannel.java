@@ -4,7 +4,6 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.Condition;
@@ -43,16 +42,8 @@ final class ProbeChannel {
         return channel.isOpen();
     }
 
-    /** Looks for queues, in the order given. */
-    List<Existence> probe(List<String> queues, long timeoutNanos) throws ProbeFailedException {
-        List<Existence> found = new ArrayList<>(queues.size());
-        for (int from = 0; from < queues.size(); from += MOST_AT_ONCE) {
-            batch(queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)), timeoutNanos, found);
-        }
-        return found;
-    }
-
-    private void batch(List<String> queues, long timeoutNanos, List<Existence> found) throws ProbeFailedException {
+    /** Sends probes of so many queues, at most {@link #MOST_AT_ONCE}. */
+    void send(List<String> queues) throws ProbeFailedException {
         start(queues.size());
         try {
             for (int i = 0; i < queues.size(); i++) {
@@ -66,6 +57,10 @@ final class ProbeChannel {
         } catch (IOException | ShutdownSignalException e) {
             throw new ProbeFailedException("a probe could not be sent: " + e, e);
         }
+    }
+
+    /** Waits for the answers to what was sent last, and adds them in that order. */
+    void answers(long timeoutNanos, List<Existence> found) throws ProbeFailedException {
         await(timeoutNanos);
         lock.lock();
         try {

@@ -7,6 +7,9 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
+import java.net.Socket;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -22,6 +25,8 @@ import org.slf4j.LoggerFactory;
 final class ProbeConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProbeConnection.class);
 
+    private static final int CHANNELS = 2;
+
     private final RabbitConnections connections;
     private final ReentrantLock lock = new ReentrantLock();
     private @Nullable Line line;
@@ -34,7 +39,7 @@ final class ProbeConnection implements AutoCloseable {
     /** One connection and the channels that nobody uses now. */
     static final class Line {
         private final Connection connection;
-        private final java.net.Socket socket;
+        private final Socket socket;
         private final Deque<ProbeChannel> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean blocked;
 
@@ -83,10 +88,11 @@ final class ProbeConnection implements AutoCloseable {
         }
         boolean done = false;
         try {
-            ProbeChannel channel = borrow(used);
-            List<Existence> found =
-                    channel.probe(queues, connections.settings().timeout().toNanos() / 2);
-            used.idle.push(channel);
+            List<Existence> found = new ArrayList<>(queues.size());
+            for (int from = 0; from < queues.size(); from += CHANNELS * ProbeChannel.MOST_AT_ONCE) {
+                int to = Math.min(queues.size(), from + CHANNELS * ProbeChannel.MOST_AT_ONCE);
+                probe(used, queues.subList(from, to), found);
+            }
             done = true;
             return found;
         } catch (IOException | ShutdownSignalException e) {
@@ -98,6 +104,20 @@ final class ProbeConnection implements AutoCloseable {
             if (!done && !used.blocked) {
                 forget(used);
             }
+        }
+    }
+
+    /** On several channels at the same time: the broker works on each of them by itself. */
+    private void probe(Line used, List<String> queues, List<Existence> found) throws IOException, ProbeFailedException {
+        Deque<ProbeChannel> asked = new ArrayDeque<>();
+        for (int from = 0; from < queues.size(); from += ProbeChannel.MOST_AT_ONCE) {
+            ProbeChannel channel = borrow(used);
+            channel.send(queues.subList(from, Math.min(queues.size(), from + ProbeChannel.MOST_AT_ONCE)));
+            asked.add(channel);
+        }
+        for (ProbeChannel channel : asked) {
+            channel.answers(connections.settings().timeout().toNanos() / 2, found);
+            used.idle.push(channel);
         }
     }
 

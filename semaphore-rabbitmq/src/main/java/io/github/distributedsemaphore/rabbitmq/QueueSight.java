@@ -60,4 +60,18 @@ final class QueueSight {
         }
         return limit;
     }
+
+    /** The same for one who wants to take slots, and to whom it matters whose they are and whether they only seem to be gone. */
+    int limitToTake(QueueNames names, int expected, HolderConnection holder) throws LinkLostException {
+        String subject = "Semaphore '" + names.semaphore() + "'";
+        int limit = limit(names, expected, () -> holder);
+        QueueAnswer first = holder.look(names.slot(1));
+        if (first == QueueAnswer.LOCKED) {
+            throw Failures.foreign(subject, names.slot(1));
+        }
+        if (limit == 0 && first == QueueAnswer.DOWN) {
+            throw Failures.nodeDown(subject, 1);
+        }
+        return limit;
+    }
 }

@@ -21,8 +21,10 @@ final class SlotSearch {
 
     private static final int LOOKS_TO_BE_CERTAIN = 2;
 
-    private static final int FIRST_BATCH = 16;
     private static final int GROWTH = 4;
+
+    /** More would be looked at in vain when one of the first is free. */
+    private static final int MOST_AT_ONCE = 256;
 
     /** The longest pause after a lost race, drawn at random so that clients do not race on in step. */
     private static final long SKEW_NANOS = 1_000_000;
@@ -80,7 +82,7 @@ final class SlotSearch {
         try {
             searchUntilSure(wants);
             if (memory.limit() == 0) {
-                memory.learn(determineLimit());
+                memory.learn(sight.limitToTake(names, memory.limit(), holder));
             }
             done = true;
             return taken;
@@ -97,7 +99,7 @@ final class SlotSearch {
         int inARow = 0;
         for (int round = 0; round < MOST_ROUNDS && inARow < needed; round++) {
             if (memory.limit() == 0) {
-                memory.learn(determineLimit());
+                memory.learn(sight.limitToTake(names, memory.limit(), holder));
             }
             Found found = memory.limit() == 0 ? Found.ENOUGH : takeOnce(wants, Math.min(wants.most(), memory.limit()));
             switch (found) {
@@ -113,18 +115,6 @@ final class SlotSearch {
                 }
             }
         }
-    }
-
-    private int determineLimit() throws LinkLostException {
-        int limit = sight.limit(names, memory.limit(), () -> holder);
-        QueueAnswer first = holder.look(names.slot(1));
-        if (first == QueueAnswer.LOCKED) {
-            throw Failures.foreign(budget.subject(), names.slot(1));
-        }
-        if (limit == 0 && first == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(budget.subject(), 1);
-        }
-        return limit;
     }
 
     private Found takeOnce(Wants wants, int wanted) throws LinkLostException {
@@ -153,7 +143,7 @@ final class SlotSearch {
         List<Integer> order = order();
         int limit = memory.limit();
         int from = 0;
-        int size = wants.least() > 1 ? order.size() : FIRST_BATCH;
+        int size = wants.firstLook(order.size());
         while (true) {
             int to = Math.min(order.size(), from + size);
             List<Integer> window = order.subList(from, to);
@@ -176,7 +166,7 @@ final class SlotSearch {
                 return isLimit(limit, others) ? Found.NO_MORE : Found.OTHER_LIMIT;
             }
             from = to;
-            size *= GROWTH;
+            size = Math.min(size * GROWTH, MOST_AT_ONCE);
         }
     }
 
@@ -219,6 +209,9 @@ final class SlotSearch {
     }
 
     private void declare(int slot) throws LinkLostException {
+        if (taken.isEmpty()) {
+            confirmedFrom = System.nanoTime();
+        }
         if (holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK) {
             taken.add(slot);
         } else {
@@ -238,6 +231,7 @@ final class SlotSearch {
         if (taken.isEmpty()) {
             return true;
         }
+        epochs.sendFor();
         List<Integer> declared = List.copyOf(taken);
         List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
         queues.add(names.slot(1));
@@ -254,13 +248,20 @@ final class SlotSearch {
             giveBack(List.copyOf(taken));
             return false;
         }
+        if (epochs.areShared()) {
+            lookAgain();
+        }
+        return removed.isEmpty();
+    }
+
+    /** Whoever has lost its slot by now may have drawn later than the one who has it. */
+    private void lookAgain() throws LinkLostException {
         confirmedFrom = System.nanoTime();
         for (int slot : List.copyOf(taken)) {
             if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
                 taken.remove(slot);
             }
         }
-        return removed.isEmpty();
     }
 
     /**

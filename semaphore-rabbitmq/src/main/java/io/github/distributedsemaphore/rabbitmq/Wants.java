@@ -12,6 +12,8 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
  * @param collecting whether this client is the one that takes several slots now
  */
 record Wants(int most, int least, boolean certain, boolean collecting) {
+    private static final int A_FEW = 16;
+
     static Wants of(ExchangeRequest request, boolean collecting) {
         int most = 0;
         int least = QueueNames.MAX_SLOTS;
@@ -21,5 +23,13 @@ record Wants(int most, int least, boolean certain, boolean collecting) {
         }
         boolean certain = request.attempts() > 0 || !request.waiting();
         return new Wants(most, least, certain, collecting);
+    }
+
+    /** How many candidates to look at first: a refusal has to see all, several need many, and for one a few are often enough. */
+    int firstLook(int candidates) {
+        if (least > 1) {
+            return candidates;
+        }
+        return certain ? ProbeChannel.MOST_AT_ONCE : A_FEW;
     }
 }

@@ -43,7 +43,7 @@ class FenceTest {
     @Test
     void epochsRiseOverHoldersOfDifferentClientsAlsoAfterAnOperatorTookTheSlotFromOne() {
         backend.admin().create(name, 1);
-        long last = -1;
+        long last = 0;
         for (int round = 0; round < 20; round++) {
             BackendSession one = round % 2 == 0 ? session : otherSession;
             Hold hold = takeOne(one);
