@@ -17,6 +17,13 @@ interface Contestant extends AutoCloseable {
             case FLOOR -> new FloorContestant(variant, uri);
             case GUIDE -> new GuideContestant(variant, uri);
             case COMMITS -> new CommitsContestant(variant, uri);
+            case SEMAPHORE_WITHOUT_FENCES -> new SemaphoreContestant(variant, uri + "?fencing=none");
+            case SPECIFICATION -> new SpecificationContestant(variant, uri);
+            case ONE_FREE -> OneFreeContestant.ofSemaphore(variant, uri);
+            case ONE_FREE_SPECIFICATION -> OneFreeContestant.ofSpecification(variant, uri);
+            case REFUSED -> new RefusedContestant(variant, uri);
+            case DECLARE_AND_CONFIRM -> new RequestsContestant(variant, uri, true);
+            case ROUND_TRIP -> new RequestsContestant(variant, uri, false);
         };
     }
 }

@@ -9,7 +9,13 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         description = "Measures this library beside others.",
-        subcommands = {RedisCommand.class, ConsulCommand.class, EngineCommand.class, WorkerCommand.class})
+        subcommands = {
+            RedisCommand.class,
+            ConsulCommand.class,
+            RabbitCommand.class,
+            EngineCommand.class,
+            WorkerCommand.class
+        })
 public final class Main implements Runnable {
     @CommandLine.Spec
     private CommandLine.Model.CommandSpec spec;

@@ -1,5 +1,8 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import java.util.EnumSet;
+import java.util.Set;
+
 /** Who is measured. */
 enum Mode {
     /** This library, with the settings that it has by default. */
@@ -13,7 +16,24 @@ enum Mode {
     /** The algorithm of HashiCorp's semaphore guide. */
     GUIDE("guide"),
     /** No semaphore: one write to Consul for an acquire and one for a release, the least that two commits can cost. */
-    COMMITS("two-commits");
+    COMMITS("two-commits"),
+    /** This library over RabbitMQ without fences. */
+    SEMAPHORE_WITHOUT_FENCES("semaphore, fencing=none"),
+    /** The algorithm of the persistent semaphore's specification. */
+    SPECIFICATION("specification"),
+    /** This library where all slots but one are held, another one each time. */
+    ONE_FREE("semaphore, one free"),
+    /** The specification's algorithm there. */
+    ONE_FREE_SPECIFICATION("specification, one free"),
+    /** This library where all slots are held: a refusal. */
+    REFUSED("semaphore, refused"),
+    /** No semaphore: the declaration of an exclusive queue, and a message with its confirm. */
+    DECLARE_AND_CONFIRM("declare-and-confirm"),
+    /** No semaphore: a message to RabbitMQ with its confirm. */
+    ROUND_TRIP("publish-and-confirm");
+
+    private static final Set<Mode> EXCLUDING_NOBODY =
+            EnumSet.of(FLOOR, COMMITS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
 
     private final String label;
 
@@ -26,6 +46,6 @@ enum Mode {
     }
 
     boolean excludes() {
-        return this != FLOOR && this != COMMITS;
+        return !EXCLUDING_NOBODY.contains(this);
     }
 }

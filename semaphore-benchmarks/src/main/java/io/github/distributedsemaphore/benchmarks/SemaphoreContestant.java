@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -10,6 +11,7 @@ import java.util.List;
 final class SemaphoreContestant implements Contestant {
     private final List<SemaphoreClient> clients = new ArrayList<>();
     private final List<List<DistributedSemaphore>> semaphores = new ArrayList<>();
+    private final boolean fencing;
 
     SemaphoreContestant(Variant variant, String uri) {
         for (int i = 0; i < (variant.ownClients() ? variant.threads() : 1); i++) {
@@ -22,13 +24,21 @@ final class SemaphoreContestant implements Contestant {
             }
             semaphores.add(named);
         }
+        fencing = client().guarantees().has(Capability.FENCING);
     }
 
     @Override
     public Pass acquire(int thread, int name) throws InterruptedException {
         Permit permit =
                 semaphores.get(semaphores.size() == 1 ? 0 : thread).get(name).acquire();
-        return new Pass(permit.fence().slot(), permit.fence().epoch(), permit::release);
+        return fencing
+                ? new Pass(permit.fence().slot(), permit.fence().epoch(), permit::release)
+                : new Pass(permit.slot(), System.nanoTime(), permit::release);
+    }
+
+    /** The first client. */
+    SemaphoreClient client() {
+        return clients.get(0);
     }
 
     @Override
