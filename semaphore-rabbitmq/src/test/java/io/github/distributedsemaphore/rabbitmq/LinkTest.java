@@ -7,9 +7,9 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,7 +33,7 @@ class LinkTest {
 
     @Test
     void inNoPhaseOfTheHeartbeatIsAPermitValidWhenTheBrokerHasFreedItsSlotAndThatIsInTime() throws Exception {
-        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress("127.0.0.1", RabbitServer.port()));
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
                 RabbitConnections connections = new RabbitConnections(settings);
                 ProbeConnection probes = new ProbeConnection(connections);
                 SemaphoreClient admin = SemaphoreClient.connect(RabbitServer.uri() + SETTINGS)) {
