@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A semaphore as it was when its control key began to be watched. Until a transaction under that watch succeeds or fails, the
- * control and who has been given up for dead are as they stand here; the rest is a hint.
+ * control and who has been given up for dead are as they stand here; the rest is a hint, and may be from an earlier look.
  *
  * @param control null if there is no semaphore
  * @param deadlineMillis until when this client lives, by the server's clock; 0 if it does not
@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param waiters the first clients in the queue
  * @param serverMicros the server's time
  * @param holdsWatched whether the used slots are as they stand here too, until a transaction under this watch succeeds or fails
- * @param sentNanos the local instant before all this was asked, by {@code System.nanoTime}
+ * @param complete whether all of it was read when the watch began
+ * @param sentNanos the local instant before all this was asked together, by {@code System.nanoTime}
  */
 record ArmedState(
         @Nullable Control control,
@@ -29,7 +30,21 @@ record ArmedState(
         List<String> waiters,
         long serverMicros,
         boolean holdsWatched,
+        boolean complete,
         long sentNanos) {
+
+    /** How much is read when a watch begins; each includes what stands before it. */
+    enum Depth {
+        /** What the watch is about. As long as that has not changed since, nobody was given up for dead either. */
+        CONTROL,
+        QUEUE,
+        ALL,
+        /** The holds are watched too. */
+        HOLDS
+    }
+
+    /** Up to so many slots it costs nothing to ask which are used. */
+    private static final int FEW_SLOTS = 64;
 
     /** So many waiters are looked at, and at most so many woken at a time. */
     static final int WAITERS = 16;
@@ -52,90 +67,59 @@ record ArmedState(
                 - (int) usedSlots.stream().filter(slot -> slot <= limit()).count();
     }
 
+    /** What is known once a transaction was done, without a look; a slot that it could not have is used by somebody. */
+    ArmedState after(Step step) {
+        Set<Integer> slots = null;
+        if (usedSlots != null && limit() <= FEW_SLOTS) {
+            slots = new HashSet<>(usedSlots);
+            step.releases().forEach(slots::remove);
+            for (Step.Claim claim : step.claims()) {
+                slots.add(claim.slot());
+            }
+        }
+        int count = slots != null
+                ? slots.size()
+                : Math.max(0, used - step.releases().size() + step.claims().size());
+        return new ArmedState(
+                control, deadlineMillis, count, slots, firstEndMillis, waiters, serverMicros, false, false, sentNanos);
+    }
+
+    ArmedState with(List<String> queue) {
+        return new ArmedState(
+                control,
+                deadlineMillis,
+                used,
+                usedSlots,
+                firstEndMillis,
+                queue,
+                serverMicros,
+                holdsWatched,
+                complete,
+                sentNanos);
+    }
+
     boolean isFree(int slot) {
         return slot <= limit() && (usedSlots == null || !usedSlots.contains(slot));
+    }
+
+    /**
+     * With few slots, or when few may be free, which ones are used is worth asking. With many it costs as much as they are, and a
+     * guess that misses brings the answer with it: the slot that this session had last is mostly free, and so is any other as
+     * long as a quarter of them are.
+     */
+    boolean areSlotsWorthAsking() {
+        return limit() <= FEW_SLOTS || areManyUsed();
+    }
+
+    /** Whether slots have to be looked for. */
+    boolean areManyUsed() {
+        return limit() > FEW_SLOTS && used / 3 > limit() / 4;
     }
 
     /** How many clients are in the queue before this one; all of them if it is not there. */
     int ahead(String client) {
         int index = waiters.indexOf(client);
         return index < 0 ? waiters.size() : index;
-    }
-
-    /** The commands that begin a watch and read the state under it. */
-    static final class Request {
-        private final RedisLayout layout;
-        private final String client;
-        private final CommandBatch batch;
-        private final boolean slots;
-        private final boolean watchHolds;
-        private final int control;
-        private final int life;
-        private final int used;
-        private final int ends;
-        private final int queue;
-        private final int time;
-
-        /**
-         * Adds the commands to a batch.
-         *
-         * @param slots whether to ask which slots are used, or only how many
-         */
-        Request(CommandBatch batch, RedisLayout layout, String client, boolean slots) {
-            this(batch, layout, client, slots, false);
-        }
-
-        private Request(CommandBatch batch, RedisLayout layout, String client, boolean slots, boolean watchHolds) {
-            this.layout = layout;
-            this.client = client;
-            this.batch = batch;
-            this.slots = slots;
-            this.watchHolds = watchHolds;
-            batch.add(RedisVerb.WATCH, layout.control());
-            if (watchHolds) {
-                batch.add(RedisVerb.WATCH, layout.holds());
-            }
-            control = Control.read(batch, layout);
-            life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
-            used = batch.add(slots ? RedisVerb.HKEYS : RedisVerb.HLEN, layout.holds());
-            ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
-            queue = batch.add(RedisVerb.ZRANGE, layout.waiters(), "0", Integer.toString(WAITERS - 1));
-            time = batch.add(RedisVerb.TIME);
-        }
-
-        /** The same, and the holds are watched too. */
-        static Request ofHolds(RedisLayout layout, String client) {
-            return new Request(new CommandBatch(), layout, client, true, true);
-        }
-
-        CommandBatch batch() {
-            return batch;
-        }
-
-        ArmedState parse(Replies replies, long sentNanos) {
-            Reply score = replies.get(life);
-            Reply slotReply = replies.get(used);
-            Set<Integer> usedSlots = slots ? slots(layout, slotReply.list()) : null;
-            return new ArmedState(
-                    Control.parse(layout, replies.get(control)),
-                    score.isNil() ? 0 : score.score(),
-                    usedSlots == null ? (int) slotReply.number() : usedSlots.size(),
-                    usedSlots,
-                    firstEnd(replies.get(ends).list()),
-                    replies.get(queue).list().stream().map(Reply::text).toList(),
-                    micros(replies.get(time)),
-                    watchHolds,
-                    sentNanos);
-        }
-
-        private long firstEnd(List<Reply> clientsAndScores) {
-            for (int i = 0; i + 1 < clientsAndScores.size(); i += 2) {
-                if (!clientsAndScores.get(i).text().equals(client)) {
-                    return clientsAndScores.get(i + 1).score();
-                }
-            }
-            return Long.MAX_VALUE;
-        }
     }
 
     static Set<Integer> slots(RedisLayout layout, List<Reply> fields) {

@@ -9,9 +9,6 @@ import org.jspecify.annotations.Nullable;
  * epochs rise. For one thread at a time.
  */
 final class ArmedWire {
-    /** Up to so many slots it costs nothing to ask which are used. */
-    private static final int FEW_SLOTS = 64;
-
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final RedisLiveness liveness;
@@ -26,20 +23,21 @@ final class ArmedWire {
     private boolean isNewServer;
     private boolean isOtherServer;
 
-    /** Counts the watches that did not follow the one before without a gap. */
     private long chain;
 
     /** What a transaction did, and what was read under the watch that follows it. */
     final class Answer {
         private final Replies replies;
-        private final ArmedState.Request request;
+        private final StateReading reading;
+        private final ArmedState expected;
         private final long sentNanos;
         private final Deadline deadline;
 
-        private Answer(Replies replies, ArmedState.Request request, long sentNanos, Deadline deadline) {
+        private Answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos, Deadline deadline) {
             this.deadline = deadline;
             this.replies = replies;
-            this.request = request;
+            this.reading = reading;
+            this.expected = expected;
             this.sentNanos = sentNanos;
         }
 
@@ -54,7 +52,11 @@ final class ArmedWire {
                 // The keys have moved to another server since the transaction.
                 return rearm(true, deadline);
             }
-            return keep(request.parse(replies, sentNanos));
+            if (reading.isComplete()) {
+                return keep(reading.parse(replies, sentNanos));
+            }
+            ArmedState known = replies.executed() ? reading.complete(expected, replies) : null;
+            return known == null ? rearm(true, deadline) : remember(known);
         }
     }
 
@@ -62,7 +64,8 @@ final class ArmedWire {
         this.layout = layout;
         this.connections = connections;
         this.liveness = liveness;
-        this.lastKnown = new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, false, System.nanoTime());
+        this.lastKnown =
+                new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, false, false, System.nanoTime());
     }
 
     boolean wasUsed() {
@@ -70,7 +73,7 @@ final class ArmedWire {
     }
 
     /**
-     * A number that changes whenever somebody may have touched the control key unnoticed, or has touched it: what this session
+     * A number that changes whenever somebody has touched the control key, or may have done so unnoticed: what this session
      * knew to be its own may have been taken from it.
      */
     long chain() {
@@ -92,11 +95,9 @@ final class ArmedWire {
     /** Begins a new watch and reads the state. */
     ArmedState rearm(boolean slots, Deadline deadline) {
         RedisWire open = open(deadline);
-        chain++;
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
-        ArmedState read =
-                read(open, new ArmedState.Request(batch, layout, liveness.client(), slots || hasFew()), deadline);
+        ArmedState read = read(open, reading(batch, ArmedState.Depth.ALL, slots), deadline);
         Control control = read.control();
         if (control == null || baseChecked) {
             return read;
@@ -111,7 +112,7 @@ final class ArmedWire {
     /** Goes on with the watch, watches the holds too, and reads the state anew. */
     ArmedState watchHolds(Deadline deadline) {
         armed(deadline);
-        return read(open(deadline), ArmedState.Request.ofHolds(layout, liveness.client()), deadline);
+        return read(open(deadline), reading(new CommandBatch(), ArmedState.Depth.HOLDS, true), deadline);
     }
 
     /**
@@ -138,44 +139,64 @@ final class ArmedWire {
         return rearm(true, deadline);
     }
 
-    /** Sends a transaction under the watch, and begins the next watch in the same write. */
+    /** Sends a transaction under the watch, begins the next watch in the same write and reads everything under it. */
     Answer commit(CommandBatch batch, boolean slots, Deadline deadline) {
-        RedisWire open = open(deadline);
+        return commit(batch, reading(batch, ArmedState.Depth.ALL, slots), lastKnown, deadline);
+    }
+
+    /** The same, but what this step does not change is read as the depth says only. */
+    Answer commit(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots, Deadline deadline) {
+        return commit(batch, reading(batch, depth, slots), lastKnown.after(step), deadline);
+    }
+
+    private Answer commit(CommandBatch batch, StateReading reading, ArmedState expected, Deadline deadline) {
+        RedisWire open = watched();
         state = null;
-        ArmedState.Request request = new ArmedState.Request(batch, layout, liveness.client(), slots || hasFew());
         long sent = System.nanoTime();
         Replies replies = open.ask(batch, deadline);
         if (!replies.executed()) {
             chain++;
         }
-        return new Answer(replies, request, sent, deadline);
+        return new Answer(replies, reading, expected, sent, deadline);
     }
 
-    private ArmedState read(RedisWire open, ArmedState.Request request, Deadline deadline) {
+    /** The connection on which the watch stands: on any other the transaction would be done unconditionally. */
+    private RedisWire watched() {
+        RedisWire open = wire;
+        if (open == null || !open.isOpen() || state == null) {
+            throw new MovedException(layout.what() + ": the watch is lost with its connection");
+        }
+        return open;
+    }
+
+    private StateReading reading(CommandBatch batch, ArmedState.Depth depth, boolean slots) {
+        return new StateReading(batch, layout, liveness.client(), depth, slots || lastKnown.areSlotsWorthAsking());
+    }
+
+    private ArmedState read(RedisWire open, StateReading reading, Deadline deadline) {
         state = null;
         long sent = System.nanoTime();
-        return keep(request.parse(open.ask(request.batch(), deadline), sent));
+        return keep(reading.parse(open.ask(reading.batch(), deadline), sent));
     }
 
     private ArmedState keep(ArmedState read) {
+        // Without a control nobody touches it.
+        if (read.control() == null || !read.control().equals(lastKnown.control())) {
+            chain++;
+        }
         if (isNewServer) {
             liveness.clock().restart(read.sentNanos(), read.serverMicros());
             isNewServer = false;
         } else {
             liveness.clock().read(read.sentNanos(), read.serverMicros());
         }
-        state = read;
-        lastKnown = read;
-        return read;
+        return remember(read);
     }
 
-    /**
-     * With few slots, or when few may be free, which ones are used is worth asking. With many it costs as much as they are, and a
-     * guess that misses brings the answer with it: the slot that this session had last is mostly free, and so is any other as
-     * long as a quarter of them are.
-     */
-    private boolean hasFew() {
-        return lastKnown.limit() <= FEW_SLOTS || lastKnown.used() / 3 > lastKnown.limit() / 4;
+    private ArmedState remember(ArmedState known) {
+        state = known;
+        lastKnown = known;
+        return known;
     }
 
     /** Whether the server is another one than the time before that this was asked. */
@@ -249,6 +270,7 @@ final class ArmedWire {
             return open;
         }
         state = null;
+        chain++;
         open = connections.open(layout.control(), deadline);
         wire = open;
         baseChecked = false;

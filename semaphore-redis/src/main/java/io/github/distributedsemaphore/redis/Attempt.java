@@ -86,9 +86,9 @@ final class Attempt {
         return woken;
     }
 
-    /** Whether a state was read since this exchange began. */
+    /** Whether the whole state was read since this exchange began, and nothing done since. */
     boolean isFresh(ArmedState state) {
-        return state.sentNanos() - startNanos >= 0;
+        return state.complete() && state.sentNanos() - startNanos >= 0;
     }
 
     /** Takes no more slots: what is not served by now is refused. */
@@ -197,6 +197,11 @@ final class Attempt {
 
     boolean isServed() {
         return !claiming || Arrays.stream(answers).allMatch(answer -> answer != null);
+    }
+
+    /** Whether so many more slots are all that is wanted still. */
+    boolean isServedBy(int more) {
+        return !claiming || open().stream().mapToInt(Open::permits).sum() <= spare.size() + more;
     }
 
     /** Gives the spare slots to those who want so many, in their order; returns whether anybody who waits got any. */

@@ -5,16 +5,19 @@ import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.ProtocolKeyword;
+import io.lettuce.core.protocol.RedisCommand;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Commands that go to the server in one write, at most one transaction among them. Each is known by the index that {@link
  * #add} returned. For one thread.
  */
 final class CommandBatch {
-    private final List<AsyncCommand<String, String, Reply>> commands = new ArrayList<>();
+    private final List<RedisCommand<String, String, Reply>> commands = new ArrayList<>();
     private final List<ReplyOutput> outputs = new ArrayList<>();
+    private @Nullable AsyncCommand<String, String, Reply> last;
     private int multi = -1;
     private int exec = -1;
 
@@ -33,7 +36,7 @@ final class CommandBatch {
     private int add(ProtocolKeyword verb, CommandArgs<String, String> args) {
         ReplyOutput output = new ReplyOutput();
         outputs.add(output);
-        commands.add(new AsyncCommand<>(new Command<>(verb, output, args)));
+        commands.add(new Command<>(verb, output, args));
         return commands.size() - 1;
     }
 
@@ -59,8 +62,21 @@ final class CommandBatch {
         return exec >= 0;
     }
 
-    List<AsyncCommand<String, String, Reply>> commands() {
+    /** What to send. */
+    List<RedisCommand<String, String, Reply>> commands() {
         return commands;
+    }
+
+    /** The last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for. */
+    AsyncCommand<String, String, Reply> last() {
+        AsyncCommand<String, String, Reply> known = last;
+        if (known == null) {
+            int index = commands.size() - 1;
+            known = new AsyncCommand<>(commands.get(index));
+            commands.set(index, known);
+            last = known;
+        }
+        return known;
     }
 
     boolean isEmpty() {

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * @param limit how many slots there are
  * @param base what new epochs are counted from
  * @param server the run id of the server that the base was chosen at
+ * @param changes counts how often somebody touched the key; empty if nobody has
  */
-record Control(int limit, long base, String server) {
+record Control(int limit, long base, String server, String changes) {
     /** A higher limit would make the hash of holds too big to be read in a call. */
     static final int MAX_LIMIT = 100_000;
 
@@ -23,19 +24,21 @@ record Control(int limit, long base, String server) {
                 RedisLayout.FORMAT_FIELD,
                 RedisLayout.LIMIT_FIELD,
                 RedisLayout.BASE_FIELD,
-                RedisLayout.SERVER_FIELD);
+                RedisLayout.SERVER_FIELD,
+                RedisLayout.CHANGES_FIELD);
     }
 
     /** Returns null if there is no semaphore. */
     static @Nullable Control parse(RedisLayout layout, Reply reply) {
         List<Reply> fields = reply.list();
-        if (fields.stream().allMatch(Reply::isNil)) {
+        if (fields.subList(0, 4).stream().allMatch(Reply::isNil)) {
             return null;
         }
         String format = fields.get(0).textOrNull();
         String limit = fields.get(1).textOrNull();
         String base = fields.get(2).textOrNull();
         String server = fields.get(3).textOrNull();
+        String changes = fields.get(4).textOrNull();
         if (!RedisLayout.FORMAT.equals(format)) {
             throw damaged(layout, "format '" + format + "', this version knows '" + RedisLayout.FORMAT + "' only");
         }
@@ -47,7 +50,7 @@ record Control(int limit, long base, String server) {
         if (epochs < 0 || server == null) {
             throw damaged(layout, "base '" + base + "' and server '" + server + "', which are no epoch and no run id");
         }
-        return new Control((int) slots, epochs, server);
+        return new Control((int) slots, epochs, server, changes == null ? "" : changes);
     }
 
     /** Something else is kept under the key. */

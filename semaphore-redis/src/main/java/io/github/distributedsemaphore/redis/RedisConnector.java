@@ -13,12 +13,10 @@ import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
-import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -139,13 +137,11 @@ final class RedisConnector {
     private CompletableFuture<Replies> dispatched(
             StatefulRedisConnection<String, String> connection, CommandBatch batch, HostAndPort server) {
         CompletableFuture<Replies> answer = new CompletableFuture<>();
-        List<AsyncCommand<String, String, Reply>> commands = batch.commands();
         Future<?> timer = timer().schedule(
                         () -> answer.completeExceptionally(new TimeoutException(server + " did not answer in time")),
                         settings.call().toMillis(),
                         TimeUnit.MILLISECONDS);
-        AsyncCommand<String, String, Reply> last = commands.get(commands.size() - 1);
-        ignore(last.whenComplete((reply, failure) -> {
+        ignore(batch.last().whenComplete((reply, failure) -> {
             timer.cancel(false);
             // Any other failure is one of the connection, also if Lettuce leaves a text of its own as the reply.
             if (failure == null || failure instanceof RedisCommandExecutionException) {
@@ -154,7 +150,7 @@ final class RedisConnector {
                 answer.completeExceptionally(new WireException(server + " ended the connection", failure, false));
             }
         }));
-        connection.dispatch(commands);
+        connection.dispatch(batch.commands());
         return answer;
     }
 

@@ -157,7 +157,7 @@ final class RedisExchange {
             }
             Step step = plan.next(attempt, state);
             if (!step.isEmpty()) {
-                state = commit(attempt, step, deadline);
+                state = commit(attempt, state, step, deadline);
             } else if (attempt.isServed()) {
                 if (!attempt.giveBackSpare()) {
                     return finish(attempt, state, deadline);
@@ -194,14 +194,15 @@ final class RedisExchange {
                 .prune(state.serverMicros(), liveness.client(), deadline);
     }
 
-    private ArmedState commit(Attempt attempt, Step step, Deadline deadline) {
+    private ArmedState commit(Attempt attempt, ArmedState before, Step step, Deadline deadline) {
         CommandBatch batch = new CommandBatch().multi();
         Step.Sent sent = step.addTo(batch, layout, liveness);
         batch.exec();
         Replicas replicas = liveness.replicas();
         int confirmed = step.claims().isEmpty() ? Replicas.NOT_ASKED : replicas.ask(batch);
         attempt.sent(step);
-        ArmedWire.Answer answer = wire.commit(batch, attempt.hasMissed(), deadline);
+        ArmedState.Depth depth = plan.depth(attempt, before, step);
+        ArmedWire.Answer answer = wire.commit(batch, step, depth, attempt.hasMissed(), deadline);
         if (answer.replies().executed()) {
             attempt.done();
             plan.committed(step);

@@ -31,10 +31,13 @@ final class RedisLiveness {
 
     private static final long MARGIN_NANOS = 5_000_000;
 
+    private static final int OUTDATED_PARTS = 8;
+
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final ExclusiveWire transactions;
     private final RedisSettings settings;
+    private final Duration lease;
     private final ServerClock clock = new ServerClock();
     private final String session = HoldValue.newSession();
     private final Map<Hold, HoldValue> holds = new ConcurrentHashMap<>();
@@ -48,6 +51,7 @@ final class RedisLiveness {
         this.connections = connections;
         this.transactions = transactions;
         this.settings = settings;
+        this.lease = settings.lease();
     }
 
     /** The name under which this session lives. */
@@ -96,11 +100,16 @@ final class RedisLiveness {
     /** Whether so much of the lease is over that an exchange should renew it in passing. */
     boolean isDueForRenewal(long deadlineMillis) {
         long leftMillis = deadlineMillis - clock.micros() / 1_000;
-        return leftMillis < settings.lease().toMillis() / 2;
+        return leftMillis < lease.toMillis() / 2;
+    }
+
+    /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read anew. */
+    boolean isOutdated(long sentNanos) {
+        return System.nanoTime() - sentNanos > lease.toNanos() / OUTDATED_PARTS;
     }
 
     private long nextDeadlineMillis() {
-        return clock.micros() / 1_000 + settings.lease().toMillis();
+        return clock.micros() / 1_000 + lease.toMillis();
     }
 
     /**
@@ -122,7 +131,7 @@ final class RedisLiveness {
     }
 
     Duration lease() {
-        return settings.lease();
+        return lease;
     }
 
     Duration renewEvery() {

@@ -5,7 +5,6 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.AsyncCommand;
 import java.util.Collection;
-import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -62,10 +61,9 @@ final class RedisWire {
         if (!isOpen()) {
             throw new WireException("the connection to " + server + " is lost", null, false);
         }
-        List<AsyncCommand<String, String, Reply>> commands = batch.commands();
-        connection.dispatch(commands);
-        // Replies come in the order of the commands.
-        await(commands.get(commands.size() - 1), batch.isTransaction(), deadline);
+        AsyncCommand<String, String, Reply> last = batch.last();
+        connection.dispatch(batch.commands());
+        await(last, batch.isTransaction(), deadline);
         return here(batch.replies());
     }
 

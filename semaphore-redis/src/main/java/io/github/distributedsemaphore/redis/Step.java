@@ -31,6 +31,11 @@ record Step(
         return releases.isEmpty() && claims.isEmpty() && !extend && ticket == 0 && !leaveQueue;
     }
 
+    /** Whether it changes the session's life or its place in the queue. */
+    boolean changesStanding() {
+        return join || extend || ticket > 0 || leaveQueue;
+    }
+
     /** The indexes of the commands whose replies say what became of the claims. */
     record Sent(int releases, List<Integer> taken, List<Integer> counts) {}
 

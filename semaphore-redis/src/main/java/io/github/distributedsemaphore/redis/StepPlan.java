@@ -156,6 +156,23 @@ final class StepPlan {
         return wakes;
     }
 
+    /**
+     * What has to be read after a transaction. Little if it serves everybody and nobody else seems to be near: should somebody
+     * be, then the slot is taken already, which the transaction says.
+     */
+    ArmedState.Depth depth(Attempt attempt, ArmedState state, Step step) {
+        boolean alone = state.waiters().isEmpty() && !attempt.hasMissed();
+        boolean sure = step.claims().isEmpty() || alone;
+        boolean known = state.control() != null && !state.areManyUsed() && !liveness.isOutdated(state.sentNanos());
+        if (!sure
+                || !known
+                || step.changesStanding()
+                || !attempt.isServedBy(step.claims().size())) {
+            return ArmedState.Depth.ALL;
+        }
+        return step.releases().isEmpty() ? ArmedState.Depth.CONTROL : ArmedState.Depth.QUEUE;
+    }
+
     /** The transaction was done. */
     void committed(Step step) {
         if (step.ticket() > 0) {
