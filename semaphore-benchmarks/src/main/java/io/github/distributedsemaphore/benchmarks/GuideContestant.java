@@ -7,6 +7,7 @@ import com.ecwid.consul.v1.kv.model.GetValue;
 import com.ecwid.consul.v1.kv.model.PutParams;
 import com.ecwid.consul.v1.session.model.NewSession;
 import com.google.gson.Gson;
+import com.google.gson.annotations.SerializedName;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,17 +35,9 @@ final class GuideContestant implements Contestant {
     }
 
     /** The value of the coordination key, in the guide's form. */
-    private static final class Lock {
-        private int Limit;
-        private List<String> Holders = new ArrayList<>();
-
-        private Lock() {}
-
-        private Lock(int limit, List<String> holders) {
-            Limit = limit;
-            Holders = holders;
-        }
-    }
+    private record Lock(
+            @SerializedName("Limit") int limit,
+            @SerializedName("Holders") List<String> holders) {}
 
     @Override
     public Pass acquire(int thread, int name) {
@@ -72,11 +65,11 @@ final class GuideContestant implements Contestant {
                     .map(GetValue::getSession)
                     .filter(Objects::nonNull)
                     .collect(Collectors.toSet());
-            List<String> holders = new ArrayList<>(lock.Holders);
+            List<String> holders = new ArrayList<>(lock.holders());
             holders.retainAll(alive);
-            if (holders.size() < lock.Limit) {
+            if (holders.size() < lock.limit()) {
                 holders.add(session);
-                if (set(prefix, key == null ? 0 : key.getModifyIndex(), new Lock(lock.Limit, holders))) {
+                if (set(prefix, key == null ? 0 : key.getModifyIndex(), new Lock(lock.limit(), holders))) {
                     return;
                 }
                 query = QueryParams.DEFAULT;
@@ -107,9 +100,9 @@ final class GuideContestant implements Contestant {
         while (true) {
             GetValue key = client.getKVValue(prefix + "/.lock").getValue();
             Lock lock = parse(key);
-            List<String> holders = new ArrayList<>(lock.Holders);
+            List<String> holders = new ArrayList<>(lock.holders());
             holders.remove(session);
-            if (set(prefix, key.getModifyIndex(), new Lock(lock.Limit, holders))) {
+            if (set(prefix, key.getModifyIndex(), new Lock(lock.limit(), holders))) {
                 break;
             }
         }

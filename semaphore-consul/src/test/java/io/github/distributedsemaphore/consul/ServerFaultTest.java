@@ -33,9 +33,10 @@ class ServerFaultTest {
     @TempDir
     Path data;
 
-    private static SemaphoreClient connect(ConsulAgent agent) {
+    private static SemaphoreClient connect(ConsulAgent agent, String... more) {
         // Long enough for any machine to start a server again.
-        return SemaphoreClient.connect("consul://" + agent.server().address() + "?detection=2m");
+        return SemaphoreClient.connect(
+                "consul://" + agent.server().address() + "?detection=2m" + String.join("", more));
     }
 
     private Permit take(DistributedSemaphore semaphore) throws InterruptedException {
@@ -115,8 +116,11 @@ class ServerFaultTest {
         ConsulAgent leader = ConsulAgent.leaderOf(servers);
         List<ConsulAgent> followers =
                 servers.stream().filter(server -> server != leader).toList();
-        try (SemaphoreClient client = connect(followers.get(0));
-                SemaphoreClient other = connect(followers.get(1))) {
+        // The cluster may give up a server that is away for long, and the sessions of its node with it.
+        leader.server().registerNode();
+        String node = "&node=" + ConsulServer.NODE;
+        try (SemaphoreClient client = connect(followers.get(0), node);
+                SemaphoreClient other = connect(followers.get(1), node)) {
             client.admin().create(NAME, 2);
             Permit first = take(client.semaphore(NAME));
             leader.kill();
