@@ -31,6 +31,41 @@ class HistoryChecksTest {
         assertThat(impossible).as("impossible histories among them").isBetween(MANY / 10, MANY * 9 / 10);
     }
 
+    /** Each refusal is judged alone, so some impossible histories pass; no possible one is refused. */
+    @Test
+    void theChecksOfRefusalsRefuseNothingThatSomeOrderExplains() {
+        long seed = System.nanoTime();
+        RandomHistories histories = new RandomHistories(seed);
+        int impossible = 0;
+        int found = 0;
+        for (int i = 0; i < MANY; i++) {
+            History history = histories.withRefusals();
+            boolean possible = new Linearization(history).exists();
+            boolean accepted = OverlapCheck.check(history).isEmpty()
+                    && RefusalCheck.check(history, 0).isEmpty();
+            assertThat(accepted || !possible)
+                    .as(() ->
+                            "a possible history is accepted, seed " + seed + "\n" + String.join("\n", history.lines()))
+                    .isTrue();
+            impossible += possible ? 0 : 1;
+            found += accepted ? 0 : 1;
+        }
+        assertThat(found).as("found of " + impossible + " impossible histories").isGreaterThan(impossible * 9 / 10);
+    }
+
+    @Test
+    void theLongestOverlapIsThatOfTwoInOneSlot() {
+        History history = new History(
+                2,
+                List.of(
+                        RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5)),
+                        RandomHistories.grant("b", 3, 4, new HeldSlot(2, 1, 6)),
+                        RandomHistories.grant("c", 3, 4, new HeldSlot(3, 2, 7)),
+                        RandomHistories.release("a", 9, 10, Outcome.OK, new HeldSlot(1, 1, 5)),
+                        RandomHistories.release("b", 20, 21, Outcome.OK, new HeldSlot(2, 1, 6))));
+        assertThat(HistoryChecks.longestOverlap(history)).isEqualTo(Duration.ofNanos(5));
+    }
+
     @Test
     void whatACorrectSemaphoreDoesIsAccepted() {
         long seed = System.nanoTime();

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** Tells by trying every order whether a small history of grants and releases can have happened. */
+/** Tells by trying every order whether a small history of grants, refusals and releases can have happened. */
 final class Linearization {
     private final int limit;
     private final List<Operation> operations;
@@ -23,7 +23,7 @@ final class Linearization {
             return true;
         }
         long firstReturn = left.stream()
-                .filter(operation -> operation.outcome() == Operation.Outcome.OK)
+                .filter(operation -> operation.outcome() != Operation.Outcome.UNKNOWN)
                 .mapToLong(Operation::returned)
                 .min()
                 .orElse(Operation.NEVER);
@@ -43,6 +43,9 @@ final class Linearization {
     }
 
     private boolean legal(Operation next, List<Operation> left, BitSet taken) {
+        if (next.outcome() == Operation.Outcome.REFUSED) {
+            return taken.cardinality() + next.count() > limit;
+        }
         if (next.isGrant()) {
             return taken.cardinality() < limit && next.slots().stream().noneMatch(held -> taken.get(held.slot()));
         }

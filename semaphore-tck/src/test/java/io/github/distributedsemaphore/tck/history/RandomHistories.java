@@ -35,6 +35,19 @@ final class RandomHistories {
         return new History(limit, operations);
     }
 
+    /** The same with attempts that were refused, some of them without a cause. */
+    History withRefusals() {
+        History history = arbitrary();
+        List<Operation> operations = new ArrayList<>(history.operations());
+        int refusals = 1 + random.nextInt(3);
+        for (int i = 0; i < refusals; i++) {
+            int[] at = random.ints(2, 0, END).sorted().toArray();
+            int count = 1 + random.nextInt(history.limit());
+            operations.add(operation("r" + i, Kind.TRY, at[0], at[1], Outcome.REFUSED, count, List.of()));
+        }
+        return new History(history.limit(), operations);
+    }
+
     /** What a correct semaphore did at single instants, seen through calls that begin before and return after them. */
     History correct() {
         int limit = 1 + random.nextInt(3);
