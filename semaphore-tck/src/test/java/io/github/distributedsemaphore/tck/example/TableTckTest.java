@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.tck.example;
 
-import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.UriHarness;
@@ -21,11 +20,6 @@ class TableTckTest extends SemaphoreTck {
             @Override
             public Map<Integer, String> absent() {
                 return Map.of(2, "the table is in this process", 3, "there is no server that could be stopped");
-            }
-
-            @Override
-            public Leftovers leftovers() {
-                return Leftovers.of(Table.SHARED.rows.keySet());
             }
         };
     }
