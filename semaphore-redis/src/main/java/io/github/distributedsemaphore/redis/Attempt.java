@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One exchange: what it has done, what is left of it, and what nobody knows of it yet. For one thread. */
 final class Attempt {
-    private static final int MOST_CONFLICTS = 8;
+    private static final int MOST_CONFLICTS = 32;
 
     private final ExchangeRequest request;
     private final @Nullable Answer[] answers;
