@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.worklock;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -12,18 +13,13 @@ final class Waits {
 
     static <T> T uninterrupted(Future<T> future, Duration atMost) throws ExecutionException, TimeoutException {
         long end = System.nanoTime() + atMost.toNanos();
-        boolean interrupted = false;
-        try {
+        try (InterruptShield shield = new InterruptShield()) {
             while (true) {
                 try {
                     return future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
-                    interrupted = true;
+                    shield.absorb(e);
                 }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
             }
         }
     }
