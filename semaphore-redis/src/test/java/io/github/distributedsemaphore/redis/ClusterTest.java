@@ -4,8 +4,10 @@ import static io.github.distributedsemaphore.redis.Redis.giveBack;
 import static io.github.distributedsemaphore.redis.Redis.takeHolds;
 import static io.github.distributedsemaphore.redis.Redis.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.BackendUri;
@@ -60,7 +62,11 @@ class ClusterTest {
     }
 
     private SemaphoreBackend client() {
-        String uri = cluster.uri() + "?detection=1m&prefix=" + prefix;
+        return client(cluster.uri());
+    }
+
+    private SemaphoreBackend client(String address) {
+        String uri = address + "?detection=1m&prefix=" + prefix;
         SemaphoreBackend opened =
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
         backends.add(opened);
@@ -114,6 +120,27 @@ class ClusterTest {
         }
         assertThat(backend.admin().destroy(names.get(0))).isTrue();
         assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names.subList(1, 3));
+    }
+
+    @Test
+    void inAClusterOneRightMoreIsEnough() {
+        String user = "user" + prefix.hashCode();
+        String address = cluster.uri().replace("://", "://" + user + ":pw@");
+        allow(user, RightsTest.documented());
+        assertThatThrownBy(() -> client(address)).isInstanceOf(BackendAccessException.class);
+        allow(user, "+cluster|slots");
+        SemaphoreBackend least = client(address);
+        for (String name : oneOnEachNode()) {
+            assertThat(least.admin().create(name, 1)).isTrue();
+            takeOne(session(least, name));
+        }
+    }
+
+    private void allow(String user, String rights) {
+        String rule = "ACL SETUSER " + user + " on >pw ~{" + prefix + "* resetchannels &{" + prefix + "* " + rights;
+        for (int i = 0; i < 3; i++) {
+            assertThat(cluster.node(i).say(rule)).isEqualTo("+OK");
+        }
     }
 
     @Test

@@ -1,79 +1,55 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.tck.AdministrationRules;
-import io.github.distributedsemaphore.tck.CrashRules;
-import io.github.distributedsemaphore.tck.FencingRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.LossRules;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.ResizeRules;
-import io.github.distributedsemaphore.tck.SafetyRules;
-import io.github.distributedsemaphore.tck.Section;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.ServerControl;
+import java.util.Optional;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Nested;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.ContainerFetchException;
-import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.utility.DockerImageName;
 
-/**
- * The sections of the kit that ask the most of a server, on Redis 8 in a container. {@code -Dsemaphore.redis.uri} runs all
- * tests on any server.
- */
-@Section
-class ContainerRedisTckTest implements HarnessSource {
-    private static final int PORT = 6379;
+/** The compatibility kit on Redis 8 in containers. {@code -Dsemaphore.redis.uri} runs all tests on any server. */
+class ContainerRedisTckTest extends SemaphoreTck {
+    /** Ends with the JVM, like the other server that tests share: the kit looks at it once more when all tests are done. */
+    private static final class Shared {
+        static final RedisContainer CONTAINER = new RedisContainer();
 
-    private static GenericContainer<?> container;
-
-    @BeforeAll
-    static void start() {
-        try {
-            Assumptions.assumeTrue(
-                    DockerClientFactory.instance().isDockerAvailable(),
-                    "no Docker engine answers, so Redis 8 was not tried");
-            container = new GenericContainer<>(DockerImageName.parse("redis:8")).withExposedPorts(PORT);
-            container.start();
-        } catch (ContainerFetchException e) {
-            Assumptions.abort("the Docker engine cannot get the images, so Redis 8 was not tried: " + e.getMessage());
+        static {
+            Runtime.getRuntime().addShutdownHook(new Thread(CONTAINER::close, "stop Redis 8"));
         }
     }
 
-    @AfterAll
-    static void stop() {
-        if (container != null) {
-            container.stop();
+    @BeforeAll
+    static void start() {
+        Assumptions.assumeTrue(
+                DockerClientFactory.instance().isDockerAvailable(),
+                "no Docker engine answers, so Redis 8 was not tried");
+        try {
+            assertThat(Shared.CONTAINER.isRunning()).isTrue();
+        } catch (ExceptionInInitializerError e) {
+            if (e.getCause() instanceof ContainerFetchException) {
+                Assumptions.abort("the Docker engine cannot get the images, so Redis 8 was not tried: " + e.getCause());
+            }
+            throw e;
         }
     }
 
     @Override
     public SemaphoreTckHarness harness() {
-        String address = "redis://" + container.getHost() + ":" + container.getMappedPort(PORT);
-        return new RedisTckTest.Harness(address, "tck-" + UUID.randomUUID());
+        return new RedisTckTest.Harness(Shared.CONTAINER.uri(), "tck-" + UUID.randomUUID()) {
+            @Override
+            public Optional<ServerControl> startServer() {
+                return Optional.of(new RedisControl(settings(), RedisContainer::new));
+            }
+
+            @Override
+            public boolean mayStay(Thread thread) {
+                return super.mayStay(thread) || thread.getName().startsWith("testcontainers-wait");
+            }
+        };
     }
-
-    @Nested
-    class Safety extends SafetyRules {}
-
-    @Nested
-    class Release extends ReleaseRules {}
-
-    @Nested
-    class Loss extends LossRules {}
-
-    @Nested
-    class Fencing extends FencingRules {}
-
-    @Nested
-    class Administration extends AdministrationRules {}
-
-    @Nested
-    class Resize extends ResizeRules {}
-
-    @Nested
-    class Crash extends CrashRules {}
 }

@@ -58,7 +58,7 @@ class CrashTest {
                         "-cp",
                         System.getProperty("java.class.path"),
                         Child.class.getName(),
-                        redis.uri("detection=1s"),
+                        redis.uri("detection=1s", "startup=1m"),
                         what)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
  * @param key unencrypted, PKCS #8
  */
 record Identity(Path certificate, Path key) {
-    private static final String PASSWORD = "changeit";
+    static final String PASSWORD = "changeit";
 
     /**
      * Makes one.

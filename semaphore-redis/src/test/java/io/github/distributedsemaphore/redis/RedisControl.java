@@ -13,24 +13,20 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Servers of the kit's own: one that is stopped, killed and robbed of its data, and replicas of it. */
 final class RedisControl implements ServerControl {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final String settings;
-    private RedisServer server = launch();
+    private final Supplier<? extends KitServer> launch;
+    private KitServer server;
 
-    RedisControl(String settings) {
+    RedisControl(String settings, Supplier<? extends KitServer> launch) {
         this.settings = settings;
-    }
-
-    private static RedisServer launch(String... options) {
-        String[] all = new String[options.length + 2];
-        all[0] = "--appendfsync";
-        all[1] = "always";
-        System.arraycopy(options, 0, all, 2, options.length);
-        return RedisServer.start(all);
+        this.launch = launch;
+        this.server = launch.get();
     }
 
     @Override
@@ -110,10 +106,10 @@ final class RedisControl implements ServerControl {
 
     @Override
     public Optional<Replica> replica() {
-        RedisServer primary = server;
-        RedisServer follower = launch();
+        HostAndPort primary = server.forReplicas();
+        KitServer follower = launch.get();
         // Not on its command line: promoted and restarted it would follow again.
-        ask(follower, commands -> commands.replicaof("127.0.0.1", primary.port()));
+        ask(follower, commands -> commands.replicaof(primary.host(), primary.port()));
         return Optional.of(new Follower(follower));
     }
 
@@ -128,7 +124,7 @@ final class RedisControl implements ServerControl {
         return ask(server, question);
     }
 
-    private static <T> T ask(RedisServer of, Function<RedisCommands<String, String>, T> question) {
+    private static <T> T ask(KitServer of, Function<RedisCommands<String, String>, T> question) {
         RedisClient client = RedisClient.create(of.uri());
         try (StatefulRedisConnection<String, String> connection = client.connect()) {
             return question.apply(connection.sync());
@@ -142,18 +138,18 @@ final class RedisControl implements ServerControl {
         server.close();
     }
 
-    private synchronized void follow(RedisServer promoted) {
+    private synchronized void follow(KitServer promoted) {
         server.close();
         server = promoted;
     }
 
     /** A replica; detached it is a server of its own with what it had by then. */
     private final class Follower implements Replica {
-        private final RedisServer follower;
+        private final KitServer follower;
         private boolean detached;
         private boolean promoted;
 
-        Follower(RedisServer follower) {
+        Follower(KitServer follower) {
             this.follower = follower;
         }
 

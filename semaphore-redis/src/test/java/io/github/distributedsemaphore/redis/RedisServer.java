@@ -7,7 +7,6 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -24,7 +23,7 @@ import java.util.stream.Stream;
  * of the loopback address, with a folder of its own. All tests of a run share one, which ends with the JVM; a test that
  * stops or fills its server starts one for itself.
  */
-public final class RedisServer implements AutoCloseable {
+public final class RedisServer implements KitServer {
     private static final Duration START = Duration.ofSeconds(20);
     private static final String SENTINEL = "--sentinel";
 
@@ -76,19 +75,32 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    /** A node of a cluster that is to be. */
+    static RedisServer startNode(String... options) {
+        List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes", "--cluster-node-timeout", "2000"));
+        all.addAll(List.of(options));
+        return startAt(FreePort.ofNode(), all.toArray(String[]::new));
+    }
+
+    /** A server that takes the command DEBUG. */
+    static RedisServer startForDebug(String... options) {
+        List<String> all = new ArrayList<>(List.of(options));
+        if (!EmbeddedRedis.isWanted()) {
+            // Unknown before 7.0, which takes it always.
+            all.addAll(List.of("--enable-debug-command", "yes"));
         }
+        return start(all.toArray(String[]::new));
+    }
+
+    static int freePort() {
+        return FreePort.any();
     }
 
     /** A sentinel that watches over a server, and is enough on its own to call another one the master. */
-    static RedisServer sentinel(String master, RedisServer watched, String password, String... more) {
+    static RedisServer sentinel(String master, int watched, String password, String... more) {
         List<String> lines = new ArrayList<>(List.of(
                 SENTINEL,
-                "sentinel monitor " + master + " 127.0.0.1 " + watched.port() + " 1",
+                "sentinel monitor " + master + " 127.0.0.1 " + watched + " 1",
                 "sentinel auth-pass " + master + " " + password,
                 "sentinel down-after-milliseconds " + master + " 300",
                 "sentinel failover-timeout " + master + " 3000"));
@@ -155,6 +167,10 @@ public final class RedisServer implements AutoCloseable {
 
     /** Says one command, past every client library and also while the server reads its data; empty without an answer. */
     String say(String command) {
+        return say(port, command);
+    }
+
+    static String say(int port, String command) {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 100);
             socket.setSoTimeout(1_000);
@@ -181,8 +197,14 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
+    @Override
     public String uri() {
         return "redis://127.0.0.1:" + port;
+    }
+
+    @Override
+    public HostAndPort forReplicas() {
+        return new HostAndPort("127.0.0.1", port);
     }
 
     public int port() {
@@ -190,22 +212,26 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /** Ends it as a crash would. */
+    @Override
     public void kill() {
         process.destroyForcibly();
         await();
     }
 
     /** Ends it in order. */
+    @Override
     public void stop() {
         process.destroy();
         await();
     }
 
+    @Override
     public boolean isRunning() {
         return process.isAlive();
     }
 
     /** Removes what a server that does not run has stored. */
+    @Override
     public void wipe() {
         if (isRunning()) {
             throw new IllegalStateException("stop the server before its data are removed");
@@ -228,6 +254,7 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /** Starts it again; it has its data when this returns. */
+    @Override
     public void restart() {
         process = launch();
         long end = System.nanoTime() + START.toNanos();

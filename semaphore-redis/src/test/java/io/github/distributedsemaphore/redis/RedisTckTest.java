@@ -23,7 +23,7 @@ class RedisTckTest extends SemaphoreTck {
         return new Harness(RedisServer.address(), "tck-" + UUID.randomUUID());
     }
 
-    static final class Harness extends UriHarness implements StateProbe {
+    static class Harness extends UriHarness implements StateProbe {
         private final UriAccess link;
         private final String settings;
         private final String prefix;
@@ -37,6 +37,10 @@ class RedisTckTest extends SemaphoreTck {
             this.prefix = prefix;
             this.client = RedisClient.create(address);
             this.connection = client.connect();
+        }
+
+        String settings() {
+            return settings;
         }
 
         private RedisCommands<String, String> commands() {
@@ -62,7 +66,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public Optional<ServerControl> startServer() {
-            return Optional.of(new RedisControl(settings));
+            return Optional.of(new RedisControl(settings, () -> RedisServer.start("--appendfsync", "always")));
         }
 
         @Override

@@ -46,7 +46,7 @@ class SentinelTest {
                 "--replicaof",
                 "127.0.0.1",
                 Integer.toString(master.port()));
-        sentinel = RedisServer.sentinel("main", master, "pw");
+        sentinel = RedisServer.sentinel("main", master.port(), "pw");
         // One that is down must not matter.
         String uri = "redis-sentinel://:pw@127.0.0.1:" + RedisServer.freePort() + ",127.0.0.1:" + sentinel.port()
                 + "/?master=main&detection=1m";
@@ -140,11 +140,23 @@ class SentinelTest {
 
     @Test
     void sentinelsMayAskForAPasswordOfTheirOwn() {
-        try (RedisServer guarded = RedisServer.sentinel("main", master, "pw", "requirepass hush")) {
+        try (RedisServer guarded = RedisServer.sentinel("main", master.port(), "pw", "requirepass hush")) {
             String uri = "redis-sentinel://:pw@127.0.0.1:" + guarded.port() + "/?master=main";
             assertThatThrownBy(() -> open(uri)).isInstanceOf(BackendAccessException.class);
             assertThatThrownBy(() -> open(uri + "&sentinelPassword=pw")).isInstanceOf(BackendAccessException.class);
             try (SemaphoreBackend other = open(uri + "&sentinelPassword=hush")) {
+                assertThat(other.admin().names()).containsExactly("jobs");
+            }
+        }
+    }
+
+    @Test
+    void atTheSentinelsOneRightIsEnough() {
+        String user = "user app on >hush -@all +sentinel|get-master-addr-by-name";
+        try (RedisServer guarded = RedisServer.sentinel("main", master.port(), "pw", user, "user default off")) {
+            String uri = "redis-sentinel://:pw@127.0.0.1:" + guarded.port() + "/?master=main&sentinelPassword=hush";
+            assertThatThrownBy(() -> open(uri)).isInstanceOf(BackendAccessException.class);
+            try (SemaphoreBackend other = open(uri + "&sentinelUser=app")) {
                 assertThat(other.admin().names()).containsExactly("jobs");
             }
         }

@@ -71,11 +71,7 @@ class ServerTest {
         redis.commands().configSet("requirepass", "");
     }
 
-    /** What docs/backends/redis.md lists. */
-    private static final String RIGHTS =
-            "+watch +unwatch +multi +exec +hget +hmget +hgetall +hkeys +hvals +hlen +hset +hsetnx +hdel +hincrby +zadd"
-                    + " +zrem +zscore +zrange +zrangebyscore +exists +del +persist +pexpireat +sadd +srem +smembers +publish +subscribe"
-                    + " +unsubscribe +time +ping +info";
+    private static final String RIGHTS = RightsTest.documented();
 
     private void allow(String user, String... rules) {
         CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8)
@@ -89,28 +85,6 @@ class ServerTest {
             }
         }
         redis.commands().dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8), args);
-    }
-
-    @Test
-    void theRightsThatAreDocumentedAreEnough() {
-        allow("least", "~{" + redis.prefix() + "*", "&{" + redis.prefix() + "*", RIGHTS);
-        SemaphoreBackend backend = as("least:pw");
-        backend.admin().create("jobs", 2);
-        AtomicInteger hints = new AtomicInteger();
-        BackendSession session = redis.session(backend, "jobs", new Redis.Ear());
-        List<Hold> holds = takeHolds(session, 2);
-        BackendSession waiting = redis.session(as("least:pw"), "jobs", new Redis.Ear());
-        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
-        waiting.watch(hints::incrementAndGet);
-        assertThat(session.renew(holds).lost()).isEmpty();
-        giveBack(session, holds.get(0));
-        await().until(() -> hints.get() > 0);
-        assertThat(takeOne(waiting).slot()).isEqualTo(1);
-        backend.admin().resize("jobs", 1);
-        assertThat(backend.admin().describe("jobs")).isPresent();
-        assertThat(backend.admin().retiredHolders("jobs")).isEqualTo(1);
-        assertThat(backend.admin().names()).containsExactly("jobs");
-        assertThat(backend.admin().destroy("jobs")).isTrue();
     }
 
     @Test

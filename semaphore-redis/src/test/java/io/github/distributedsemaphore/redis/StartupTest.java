@@ -68,13 +68,12 @@ class StartupTest {
 
     @Test
     void aServerThatReadsItsDataIsWaitedFor() throws Exception {
-        RedisServer server = track(RedisServer.start("--enable-debug-command", "yes", "--rdbcompression", "no"));
-        assertThat(server.say("DEBUG POPULATE 20000 filler 500")).isEqualTo("+OK");
+        RedisServer server = track(RedisServer.startForDebug("--rdbcompression", "no"));
+        assertThat(server.say("DEBUG POPULATE 160 filler 500000")).isEqualTo("+OK");
         assertThat(server.say("SAVE")).isEqualTo("+OK");
         server.kill();
-        // For forty seconds it reads, and looks after its clients in between, until it is told to be quick.
-        server.beginRestart(
-                "--appendonly", "no", "--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024");
+        // For twenty seconds it reads, and looks after its clients every two megabytes, until it is told to be quick.
+        server.beginRestart("--appendonly", "no", "--key-load-delay", "125000");
         assertThatThrownBy(() -> open(server.uri() + "?startup=0s"))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("LOADING");
@@ -106,8 +105,8 @@ class StartupTest {
     @Test
     void anotherKindOfServerIsToldByItsName() {
         RedisServer server = track(RedisServer.start());
-        RedisServer sentinel = track(RedisServer.sentinel("main", server, "pw"));
-        RedisServer node = track(RedisServer.start("--cluster-enabled", "yes", "--cluster-port", freePort()));
+        RedisServer sentinel = track(RedisServer.sentinel("main", server.port(), "pw"));
+        RedisServer node = track(RedisServer.startNode());
         assertThatThrownBy(() -> open(sentinel.uri()))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("redis-sentinel:");
@@ -121,10 +120,6 @@ class StartupTest {
         assertThatThrownBy(() -> open(unknown))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("'other'");
-    }
-
-    private static String freePort() {
-        return Integer.toString(RedisServer.freePort());
     }
 
     @Test

@@ -1,0 +1,156 @@
+package io.github.distributedsemaphore.redis;
+
+import static io.github.distributedsemaphore.redis.Redis.giveBack;
+import static io.github.distributedsemaphore.redis.Redis.take;
+import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The least rights that docs/backends/redis.md lists: enough, and none too many. */
+class RightsTest {
+    private static final Pattern RIGHT = Pattern.compile("\\+[a-z]+");
+
+    /** What every client library says, whether it may or not, and what the test itself asks. */
+    private static final Set<String> OTHERS = Set.of("auth", "hello", "client", "config", "acl");
+
+    private RedisServer server;
+    private Redis redis;
+
+    @BeforeEach
+    void open() {
+        server = RedisServer.start();
+        redis = new Redis(server.uri());
+    }
+
+    @AfterEach
+    void close() {
+        redis.close();
+        server.close();
+    }
+
+    /** The rights as they are documented, for ACL SETUSER. */
+    static String documented() {
+        try {
+            String all = Files.readString(Path.of("..", "docs", "backends", "redis.md"));
+            String from = all.substring(all.indexOf("ACL SETUSER app"));
+            return RIGHT.matcher(from.substring(0, from.indexOf("```")))
+                    .results()
+                    .map(found -> found.group())
+                    .collect(Collectors.joining(" "));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void allow(String user, String rights) {
+        String keys = " ~{" + redis.prefix() + "* resetchannels &{" + redis.prefix() + "* ";
+        assertThat(server.say("ACL SETUSER " + user + " on >pw -@all" + keys + rights))
+                .isEqualTo("+OK");
+    }
+
+    private SemaphoreBackend as(String user, String database, String... settings) {
+        String[] address = redis.uri(settings).split("[?]");
+        String uri = address[0].replace("redis://", "redis://" + user + ":pw@") + database + "?" + address[1];
+        return redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test")));
+    }
+
+    private BackendSession session(SemaphoreBackend backend, String name) {
+        return redis.session(backend, name, new Redis.Ear());
+    }
+
+    /** The commands that the server has done since its counts were cleared. */
+    private Set<String> done() {
+        return server.bulk("INFO commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_") && !line.contains(":calls=0,"))
+                .map(line -> line.substring("cmdstat_".length()).split("[:|]")[0])
+                .filter(command -> !OTHERS.contains(command))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    @Test
+    void theRightsThatAreDocumentedAreEnoughAndAllAreNeeded() {
+        String rights = documented();
+        allow("least", rights);
+        assertThat(server.say("CONFIG RESETSTAT")).isEqualTo("+OK");
+        SemaphoreBackend backend = as("least", "", "detection=1s");
+        everythingIsDone(backend, as("least", "", "detection=1s"));
+
+        Set<String> listed = new TreeSet<>(List.of(rights.replace("+", "").split(" ")));
+        await().untilAsserted(() -> assertThat(done()).isEqualTo(listed));
+    }
+
+    private void everythingIsDone(SemaphoreBackend backend, SemaphoreBackend other) {
+        backend.admin().create("jobs", 2);
+        BackendSession session = session(backend, "jobs");
+        Hold hold = takeHolds(session, 2).get(0);
+        BackendSession waiting = session(other, "jobs");
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        AtomicInteger hints = new AtomicInteger();
+        BackendSession.Watch watch = waiting.watch(hints::incrementAndGet);
+        assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+        giveBack(session, hold);
+        await().until(() -> hints.get() > 0);
+        Hold taken = takeOne(waiting);
+        assertThat(waiting.check(taken)).isEqualTo(HoldState.HELD);
+        watch.close();
+        waiting.abort();
+        await().until(() -> take(session, 1) instanceof Answer.Granted);
+        backend.admin().resize("jobs", 1);
+        assertThat(backend.admin().describe("jobs")).isPresent();
+        assertThat(backend.admin().retiredHolders("jobs")).isEqualTo(1);
+        assertThat(backend.admin().names()).containsExactly("jobs");
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        session.renew(List.of());
+        backend.admin().create("jobs", 2);
+        session.close();
+        backend.admin().create("many", 100);
+        takeOne(session(backend, "many"));
+        assertThat(take(session(backend, "nowhere"), 1)).isEqualTo(Answer.MISSING);
+    }
+
+    @Test
+    void aDatabaseNeedsOneMore() {
+        allow("least", documented());
+        assertThatThrownBy(() -> as("least", "/1")).isInstanceOf(BackendAccessException.class);
+        allow("least", documented() + " +select");
+        assertThat(as("least", "/1").admin().create("jobs", 1)).isTrue();
+    }
+
+    @Test
+    void theConfirmationOfReplicasNeedsOneMore() {
+        allow("least", documented());
+        SemaphoreBackend backend = as("least", "", "minReplicas=1");
+        backend.admin().create("jobs", 1);
+        BackendSession session = session(backend, "jobs");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("wait");
+        allow("least", documented() + " +wait");
+        assertThatThrownBy(() -> take(session, 1)).hasMessageContaining("replica");
+    }
+}
