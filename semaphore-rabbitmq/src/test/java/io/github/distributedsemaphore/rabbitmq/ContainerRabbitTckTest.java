@@ -15,7 +15,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -51,16 +50,11 @@ class ContainerRabbitTckTest implements HarnessSource {
                     .waitingFor(Wait.forLogMessage(".*Server startup complete.*\\s", 1)
                             .withStartupTimeout(START));
             container.start();
+            // Not after all tests: the kit looks for what they left after that.
+            Runtime.getRuntime().addShutdownHook(new Thread(container::stop, "stop RabbitMQ 4"));
         } catch (ContainerFetchException e) {
             Assumptions.abort(
                     "the Docker engine cannot get the images, so RabbitMQ 4 was not tried: " + e.getMessage());
-        }
-    }
-
-    @AfterAll
-    static void stop() {
-        if (container != null) {
-            container.stop();
         }
     }
 
