@@ -87,8 +87,7 @@ class FailureTest {
         RabbitServer.ctl("add_user", "narrow", "secret");
         RabbitServer.ctl("set_permissions", "narrow", ".*", ".*", ".*");
         RabbitServer.ctl("set_user_limits", "narrow", "{\"max-channels\": 0}");
-        try (SemaphoreBackend backend =
-                Rabbit.backend("amqp://narrow:secret@127.0.0.1:" + RabbitServer.port(), "?timeout=2s")) {
+        try (SemaphoreBackend backend = Rabbit.backend("amqp://narrow:secret@127.0.0.1:" + RabbitServer.port(), "")) {
             assertThatThrownBy(() -> backend.admin().create(name, 1))
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("Raise");
@@ -119,7 +118,7 @@ class FailureTest {
 
     private void underAlarm(String resource, String fencing, boolean takes) {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
-        SemaphoreBackend backend = Rabbit.backend("?timeout=2s&fencing=" + fencing);
+        SemaphoreBackend backend = Rabbit.backend("?fencing=" + fencing);
         BackendSession session = backend.open(name, new Rabbit.News());
         backend.admin().create(name, 2);
         List<Hold> holds = new ArrayList<>(List.of(Rabbit.takeOne(session)));

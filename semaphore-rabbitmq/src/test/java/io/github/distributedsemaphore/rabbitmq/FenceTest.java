@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class FenceTest {
     private final String name = Rabbit.name();
     private final QueueNames names = new QueueNames(name);
-    private final SemaphoreBackend backend = Rabbit.backend("?timeout=2s");
+    private final SemaphoreBackend backend = Rabbit.backend("");
     private final SemaphoreBackend other = Rabbit.backend("");
     private final BackendSession session = backend.open(name, new Rabbit.News());
     private final BackendSession otherSession = other.open(name, new Rabbit.News());
