@@ -41,7 +41,8 @@ final class OneFreeContestant implements Contestant {
 
     /** This library. */
     static OneFreeContestant ofSemaphore(Variant variant, String uri) {
-        SemaphoreContestant contestant = new SemaphoreContestant(variant, uri);
+        // A busy broker takes a while to make a thousand slots.
+        SemaphoreContestant contestant = new SemaphoreContestant(variant, uri + "?timeout=60s");
         SemaphoreClient client = contestant.client();
         Runnable forget = () -> {
             if (client.semaphore(variant.semaphore(0))
