@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,12 @@ final class PrefixWatcher {
     /** For how long the server keeps a query without news; it adds up to a sixteenth. */
     static final int WAIT_SECONDS = 10;
 
+    /**
+     * While nobody waits, a watch only tells of losses, and each write of our own answers a query: there is time between two of
+     * them.
+     */
+    private static final long UNHURRIED_NANOS = 100_000_000;
+
     private static final long FIRST_PAUSE_NANOS = 20_000_000;
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
@@ -38,7 +45,7 @@ final class PrefixWatcher {
     private final WatchGrace grace;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition stop = lock.newCondition();
+    private final Condition changed = lock.newCondition();
     private boolean running;
     private boolean stopped;
     private @Nullable Runnable hint;
@@ -71,6 +78,7 @@ final class PrefixWatcher {
         lock.lock();
         try {
             hint = newHint;
+            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -110,7 +118,7 @@ final class PrefixWatcher {
             if (call != null) {
                 call.abort();
             }
-            stop.signalAll();
+            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -139,6 +147,7 @@ final class PrefixWatcher {
                     // Where nothing is stored every write elsewhere answers the query.
                     pause(FIRST_PAUSE_NANOS);
                 }
+                pauseUnlessHinted();
             } catch (NoReplyException | SemaphoreException e) {
                 index = 0;
                 if (!isStopped()) {
@@ -187,12 +196,20 @@ final class PrefixWatcher {
         }
     }
 
+    private void pauseUnlessHinted() {
+        pause(UNHURRIED_NANOS, () -> hint != null);
+    }
+
     private void pause(long nanos) {
+        pause(nanos, () -> false);
+    }
+
+    private void pause(long nanos, BooleanSupplier end) {
         lock.lock();
         try {
             long left = nanos;
-            while (!stopped && left > 0) {
-                left = stop.awaitNanos(left);
+            while (!stopped && !end.getAsBoolean() && left > 0) {
+                left = changed.awaitNanos(left);
             }
         } catch (InterruptedException e) {
             LOG.debug("Somebody interrupted the watch over semaphore '{}', which goes on", name);
