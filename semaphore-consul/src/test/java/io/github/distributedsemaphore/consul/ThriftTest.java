@@ -114,7 +114,7 @@ class ThriftTest {
                 long start = System.nanoTime();
                 other.close();
                 closes.add(Duration.ofNanos(System.nanoTime() - start));
-                assertThat(async).isCompletedExceptionally();
+                await("who waits is told").atMost(PATIENCE).until(async::isCompletedExceptionally);
                 held.release();
             }
         }

@@ -27,8 +27,15 @@ public abstract class StormRules {
     /** A backend that is slow to come back is given more of the storm, so that it says something. */
     private static final int MOST_PLANS = 5;
 
+    private static final Duration LONG_DETECTION = Duration.ofSeconds(5);
+
     /** For subclasses. */
     protected StormRules() {}
+
+    /** Where a slot whose grant was not answered stays taken for longer than the storm lasts, one of them is not missed. */
+    private static int wanted(TckFixture tck) {
+        return tck.guarantees().detectionMax().compareTo(LONG_DETECTION) > 0 ? LIMIT - 1 : LIMIT;
+    }
 
     @Test
     @Rule({"1.12", "13.7"})
@@ -52,7 +59,7 @@ public abstract class StormRules {
                     tck.spawn("storm worker " + i, new FaultWorker(semaphore, recorder, random, traffic, over)::work));
         }
         StringBuilder plan = new StringBuilder("seed " + tck.seed() + ":");
-        for (int plans = 0; plans == 0 || (plans < MOST_PLANS && !traffic.reached(FEW_GRANTS, LIMIT)); plans++) {
+        for (int plans = 0; plans == 0 || (plans < MOST_PLANS && !traffic.reached(FEW_GRANTS, wanted(tck))); plans++) {
             plan.append(disturb(tck, server, routes));
         }
         over.set(true);
@@ -60,7 +67,7 @@ public abstract class StormRules {
         History history = recorder.history(LIMIT);
         reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
         assertSafe(tck, history);
-        assertMeaning(history);
+        assertMeaning(tck, history);
         new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");
         Conservation.assertFree(calm.semaphore(name), LIMIT, tck.patience());
     }
@@ -85,11 +92,11 @@ public abstract class StormRules {
                         .isZero();
     }
 
-    private static void assertMeaning(History history) {
+    private static void assertMeaning(TckFixture tck, History history) {
         long grants = history.operations().stream()
                 .filter(operation -> operation.isGrant())
                 .count();
-        if (grants < FEW_GRANTS || HistoryChecks.mostHeld(history) < LIMIT) {
+        if (grants < FEW_GRANTS || HistoryChecks.mostHeld(history) < wanted(tck)) {
             throw new FaultMissedException("the storm proves nothing: " + grants + " grants, at most "
                     + HistoryChecks.mostHeld(history) + " of " + LIMIT + " held at once");
         }
