@@ -69,8 +69,9 @@ final class ConsulHarness extends UriHarness implements StateProbe {
 
     @Override
     public boolean mayStay(Thread thread) {
-        // Of the tests' own look at the server.
-        return thread.getName().startsWith("HttpClient-");
+        // Of the tests' own look at the server; and of the kit's own client, which waits for the end of the dead at
+        // what it destroyed.
+        return thread.getName().startsWith("HttpClient-") || thread.getName().startsWith("semaphore-consul-destroyed ");
     }
 
     @Override

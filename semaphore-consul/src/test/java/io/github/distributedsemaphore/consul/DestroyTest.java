@@ -69,6 +69,21 @@ class DestroyTest {
     }
 
     @Test
+    void theWatchForTheLastHolderEndsWithItsClient() {
+        takeOne(rival);
+        backend.admin().destroy(name);
+        assertThat(watches()).isEqualTo(1);
+        backend.close();
+        await("the watch ends").atMost(Duration.ofSeconds(10)).until(() -> watches() == 0);
+    }
+
+    private long watches() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("semaphore-consul-destroyed " + name))
+                .count();
+    }
+
+    @Test
     void whoeverComesAcrossItClearsUpWhenTheOneWhoDestroyedItIsGone() {
         for (Runnable look : List.<Runnable>of(
                 () -> assertThat(take(session, 1)).isEqualTo(Answer.MISSING),
