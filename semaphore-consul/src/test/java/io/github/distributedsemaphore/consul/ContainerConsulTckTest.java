@@ -2,7 +2,6 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.ContentionRules;
-import io.github.distributedsemaphore.tck.CrashRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.LossRules;
 import io.github.distributedsemaphore.tck.ReleaseRules;
@@ -10,7 +9,6 @@ import io.github.distributedsemaphore.tck.ResizeRules;
 import io.github.distributedsemaphore.tck.SafetyRules;
 import io.github.distributedsemaphore.tck.Section;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -21,8 +19,8 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The sections of the kit that ask the most of a server, on a Consul in a container: a newer one than that on the PATH may be.
- * {@code -Dconsul.address=host:port} runs all tests on any agent.
+ * Sections of the kit that ask much of a server and wait little, on a Consul in a container, which may be newer than the one on
+ * the PATH. {@code -Dconsul.address=host:port} runs all tests on any agent.
  */
 @Section
 class ContainerConsulTckTest implements HarnessSource {
@@ -42,16 +40,11 @@ class ContainerConsulTckTest implements HarnessSource {
                             .forPort(PORT)
                             .forResponsePredicate(leader -> leader.contains(":")));
             container.start();
+            // After the kit has waited there until what the tests left is gone.
+            Runtime.getRuntime().addShutdownHook(new Thread(container::stop));
         } catch (ContainerFetchException e) {
             Assumptions.abort(
                     "the Docker engine cannot get the image, so Consul 1.22 was not tried: " + e.getMessage());
-        }
-    }
-
-    @AfterAll
-    static void stop() {
-        if (container != null) {
-            container.stop();
         }
     }
 
@@ -77,7 +70,4 @@ class ContainerConsulTckTest implements HarnessSource {
 
     @Nested
     class Resize extends ResizeRules {}
-
-    @Nested
-    class Crash extends CrashRules {}
 }
