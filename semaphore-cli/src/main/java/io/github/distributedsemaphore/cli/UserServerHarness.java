@@ -37,6 +37,7 @@ final class UserServerHarness extends UriHarness {
         return Map.of(
                 2, "links are disturbed only if the URI names one host and its port, without TLS",
                 3, "the kit does not stop a server that is not its own",
-                4, "the kit does not damage what a server stores that is not its own");
+                4, "the kit does not damage what a server stores that is not its own",
+                5, "the kit has no accounts but the one in the URI");
     }
 }

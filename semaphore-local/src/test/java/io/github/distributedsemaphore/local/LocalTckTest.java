@@ -51,7 +51,8 @@ class LocalTckTest extends SemaphoreTck {
         public Map<Integer, String> absent() {
             return Map.of(
                     2, "holds are locks on files of this machine: there is no link that could be cut",
-                    3, "there is no server that could be stopped");
+                    3, "there is no server that could be stopped",
+                    5, "there are no accounts: the rights of the folder are the file system's");
         }
 
         @Override

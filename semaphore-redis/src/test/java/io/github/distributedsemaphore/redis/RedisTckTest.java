@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.tck.Accounts;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
@@ -29,6 +30,7 @@ class RedisTckTest extends SemaphoreTck {
         private final String prefix;
         private final RedisClient client;
         private final StatefulRedisConnection<String, String> connection;
+        private final RedisAccounts accounts;
 
         Harness(String address, String prefix) {
             super(address + "?detection=2s&prefix=" + prefix);
@@ -37,6 +39,7 @@ class RedisTckTest extends SemaphoreTck {
             this.prefix = prefix;
             this.client = RedisClient.create(address);
             this.connection = client.connect();
+            this.accounts = new RedisAccounts(commands(), address, prefix);
         }
 
         String settings() {
@@ -62,6 +65,11 @@ class RedisTckTest extends SemaphoreTck {
         @Override
         public Optional<ServerAccess> link() {
             return Optional.of(link);
+        }
+
+        @Override
+        public Optional<Accounts> accounts() {
+            return Optional.of(accounts);
         }
 
         @Override
@@ -146,6 +154,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public void close() {
+            accounts.remove();
             connection.close();
             client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
         }

@@ -163,6 +163,15 @@ public abstract class SemaphoreTck implements HarnessSource {
         public Pause() {}
     }
 
+    /** See {@link AccessRules}. */
+    @Nested
+    @DisplayName("15 Access")
+    @Tag("access")
+    public class Access extends AccessRules {
+        /** For JUnit. */
+        public Access() {}
+    }
+
     /** See {@link HygieneRules}. */
     @Nested
     @DisplayName("16 Hygiene")

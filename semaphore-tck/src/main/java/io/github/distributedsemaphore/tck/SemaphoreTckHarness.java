@@ -80,6 +80,15 @@ public interface SemaphoreTckHarness extends AutoCloseable {
     }
 
     /**
+     * Says how to connect as somebody else (level 5).
+     *
+     * @return empty if there are no accounts, or the harness has none; {@link #absent} says which
+     */
+    default Optional<Accounts> accounts() {
+        return Optional.empty();
+    }
+
+    /**
      * Lists what is at the backend now. After each test and its clean-up it must be what it was before the first.
      *
      * @return what is there; nothing by default, which the report tells

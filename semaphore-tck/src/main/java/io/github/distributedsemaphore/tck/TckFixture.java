@@ -176,6 +176,16 @@ public final class TckFixture extends ClientFixture {
         return run().server().orElseThrow(() -> missing(3, "ServerControl"));
     }
 
+    /**
+     * Returns ways to connect as somebody else. Where the harness has none, the test ends, and its rules are reported as
+     * untested.
+     *
+     * @return the accounts
+     */
+    public Accounts accounts() {
+        return harness().accounts().orElseThrow(() -> missing(5, "Accounts"));
+    }
+
     private HookMissingException missing(int level, String hook) {
         String reason = harness().absent().get(level);
         return new HookMissingException(hook + " (level " + level + ")" + (reason == null ? "" : ": " + reason));

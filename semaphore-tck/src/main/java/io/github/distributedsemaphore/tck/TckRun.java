@@ -184,6 +184,7 @@ final class TckRun implements AutoCloseable {
         harness.link().ifPresent(link -> levels.add("2"));
         server.ifPresent(control -> levels.add("3"));
         harness.state().ifPresent(probe -> levels.add("4"));
+        harness.accounts().ifPresent(accounts -> levels.add("5"));
         return String.join(", ", levels);
     }
 

@@ -70,6 +70,55 @@ public class MemoryHarness implements SemaphoreTckHarness {
         return Optional.of(server.probe());
     }
 
+    /** What stands in for a password. */
+    protected String secret() {
+        return "planted-6c1f-password";
+    }
+
+    /** Says that credentials are wrong. */
+    protected String refusal() {
+        return "The server refuses the credentials: correct them";
+    }
+
+    @Override
+    public Optional<Accounts> accounts() {
+        return Optional.of(new Accounts() {
+            @Override
+            public List<String> secrets() {
+                return List.of(secret());
+            }
+
+            @Override
+            public SemaphoreClient connect(ClientSpec spec) {
+                return MemoryHarness.this.connect(spec);
+            }
+
+            @Override
+            public SemaphoreClient connectWrongly(ClientSpec spec) {
+                return behind(refusal(), Set.of(), spec);
+            }
+
+            @Override
+            public SemaphoreClient connectToLook(ClientSpec spec) {
+                return behind("You may look only: ask for the right", rightsToLook(), spec);
+            }
+        });
+    }
+
+    /** What somebody may do who may look only. */
+    protected Set<String> rightsToLook() {
+        return Set.of("describe", "names", "retiredHolders", "check", "watch");
+    }
+
+    private SemaphoreClient behind(String refusal, Set<String> rights, ClientSpec spec) {
+        MemoryBackend backend = new MemoryBackend(server, HolderInfo.ofThisProcess(spec.label()));
+        SemaphoreClient client = configured(
+                        SemaphoreClient.builder(RefusingBackend.around(backend(backend), refusal, rights)))
+                .connect();
+        clients.add(client);
+        return client(client);
+    }
+
     @Override
     public void close() {
         clients.forEach(SemaphoreClient::close);

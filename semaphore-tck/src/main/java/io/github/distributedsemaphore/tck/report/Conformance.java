@@ -21,7 +21,7 @@ import java.util.Set;
  * @param run how it was run: mode, seed, time-out factor, version of the backend, system
  * @param guarantees what the adapter declares
  * @param level what its harness can do: 0 clients, 1 other processes, 2 disturbed links, 3 a server of its own that was
- *     needed, 4 a look at the stored state
+ *     needed, 4 a look at the stored state, 5 other accounts
  * @param rules the verdict of each rule, in the order of the book
  * @param bounds the bounds
  * @param histories what the recorded histories came to

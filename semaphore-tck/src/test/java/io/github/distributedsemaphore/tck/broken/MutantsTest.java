@@ -49,6 +49,7 @@ class MutantsTest {
                         AdministrationMutant.values(),
                         SpiMutant.values(),
                         PortMutant.values(),
+                        AccessMutant.values(),
                         LinkMutant.values(),
                         ServerMutant.values())
                 .flatMap(Arrays::stream);

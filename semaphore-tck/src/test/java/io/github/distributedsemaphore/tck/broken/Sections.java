@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.broken;
 
+import io.github.distributedsemaphore.tck.AccessRules;
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.AsyncRules;
 import io.github.distributedsemaphore.tck.ContentionRules;
@@ -98,6 +99,8 @@ final class Sections {
     static class Errors extends ErrorRules implements Source {}
 
     static class FaultHistory extends FaultHistoryRules implements Source {}
+
+    static class Access extends AccessRules implements Source {}
 
     static class Storm extends StormRules implements Source {}
 }

@@ -1,0 +1,90 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.tck.Accounts;
+import io.github.distributedsemaphore.tck.ClientSpec;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.util.List;
+
+/** Users of a server: one with the rights that docs/backends/redis.md lists, and one who may look. */
+final class RedisAccounts implements Accounts {
+    private static final String PASSWORD = "planted-6c1f-password";
+    private static final String WRONG = "planted-6c1f-mistaken";
+    private static final String RIGHTS =
+            "+watch +unwatch +multi +exec +hget +hmget +hgetall +hkeys +hvals +hlen +hset +hsetnx +hdel +hincrby +zadd"
+                    + " +zrem +zscore +zrange +zrangebyscore +exists +del +persist +pexpireat +sadd +srem +smembers +publish"
+                    + " +subscribe +unsubscribe +time +ping +info";
+    private static final String RIGHTS_TO_LOOK =
+            "+@read +@connection +@transaction +subscribe +unsubscribe +time +info";
+
+    private final RedisCommands<String, String> commands;
+    private final String host;
+    private final String settings;
+    private final String worker;
+    private final String looker;
+
+    /** Makes the users. */
+    RedisAccounts(RedisCommands<String, String> commands, String address, String prefix) {
+        this.commands = commands;
+        this.host = address.substring(address.indexOf("//") + 2);
+        this.settings = "?detection=2s&prefix=" + prefix;
+        this.worker = prefix + "-worker";
+        this.looker = prefix + "-looker";
+        allow(worker, prefix, RIGHTS);
+        allow(looker, prefix, RIGHTS_TO_LOOK);
+    }
+
+    private void allow(String user, String prefix, String rights) {
+        CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8)
+                .add("SETUSER")
+                .add(user)
+                .add("on")
+                .add(">" + PASSWORD)
+                .add("~{" + prefix + "*")
+                .add("&{" + prefix + "*");
+        for (String right : rights.split(" ")) {
+            args.add(right);
+        }
+        commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8), args);
+    }
+
+    @Override
+    public List<String> secrets() {
+        return List.of(PASSWORD, WRONG);
+    }
+
+    @Override
+    public SemaphoreClient connect(ClientSpec spec) {
+        return connect(worker, PASSWORD, spec);
+    }
+
+    @Override
+    public SemaphoreClient connectWrongly(ClientSpec spec) {
+        return connect(worker, WRONG, spec);
+    }
+
+    @Override
+    public SemaphoreClient connectToLook(ClientSpec spec) {
+        return connect(looker, PASSWORD, spec);
+    }
+
+    private SemaphoreClient connect(String user, String password, ClientSpec spec) {
+        SemaphoreClientBuilder builder =
+                SemaphoreClient.builder("redis://" + user + ":" + password + "@" + host + settings);
+        if (!spec.label().isEmpty()) {
+            builder.label(spec.label());
+        }
+        spec.settings().forEach(builder::set);
+        return builder.connect();
+    }
+
+    /** Removes the users. */
+    void remove() {
+        commands.aclDeluser(worker, looker);
+    }
+}

@@ -1,0 +1,67 @@
+package io.github.distributedsemaphore.tck.broken;
+
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.tck.AccessRules;
+import io.github.distributedsemaphore.tck.MemoryHarness;
+import io.github.distributedsemaphore.tck.ProbedServer;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Rights and secrets are handled wrongly. */
+@SuppressWarnings("ImmutableEnumChecker") // recipes, which keep nothing
+enum AccessMutant implements Mutant {
+    /** The message repeats what was sent, URI and all. */
+    REFUSALS_TELL_THE_PASSWORD("15.1", "texts in which a secret is shown", () -> new MemoryHarness(MemoryServer.ALL) {
+        @Override
+        protected String refusal() {
+            return "The server refuses user:" + secret() + "@localhost";
+        }
+    }),
+
+    /** Wrong credentials look like a server that is away, which everybody tries again and again. */
+    REFUSALS_LOOK_LIKE_OUTAGES("15.2", "what wrong credentials lead to", Outage::new),
+
+    /** Rights are asked of those who take, not of those who destroy. */
+    WHO_MAY_LOOK_MAY_DESTROY("15.2", "by somebody who may only look", () -> new MemoryHarness(MemoryServer.ALL) {
+        @Override
+        protected Set<String> rightsToLook() {
+            return Stream.concat(super.rightsToLook().stream(), Stream.of("destroy"))
+                    .collect(Collectors.toSet());
+        }
+    });
+
+    private final Recipe recipe;
+
+    AccessMutant(String rule, String message, Supplier<SemaphoreTckHarness> harness) {
+        recipe = new Recipe(AccessRules.class, rule, message, harness);
+    }
+
+    @Override
+    public Recipe recipe() {
+        return recipe;
+    }
+
+    /** Reports each refusal as an outage. */
+    private static final class Outage extends MemoryHarness {
+        Outage() {
+            super(new ProbedServer());
+        }
+
+        @Override
+        protected SemaphoreClient client(SemaphoreClient client) {
+            return Bent.around(SemaphoreClient.class, client, call -> {
+                try {
+                    return call.proceed();
+                } catch (BackendAccessException e) {
+                    throw new BackendUnavailableException(e.getMessage(), e);
+                }
+            });
+        }
+    }
+}
