@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.cli;
 import io.github.distributedsemaphore.tck.ServerAccess;
 import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -11,6 +12,10 @@ import java.util.regex.Pattern;
 final class UserServerHarness extends UriHarness {
     /** Of others clients find their servers on their own, or check the server's name, which is not that of a proxy. */
     private static final Pattern PLAIN = Pattern.compile("(redis|amqp|consul)://.*");
+
+    /** One for all clients, and they end some time after the last of them: local's watch, its JDK's, and Netty's. */
+    private static final List<String> SHARED_THREADS =
+            List.of("semaphore-local-watch", "FileSystemWatchService", "globalEventExecutor");
 
     private final Optional<ServerAccess> link;
 
@@ -30,6 +35,11 @@ final class UserServerHarness extends UriHarness {
     @Override
     public Optional<ServerAccess> link() {
         return link;
+    }
+
+    @Override
+    public boolean mayStay(Thread thread) {
+        return SHARED_THREADS.stream().anyMatch(thread.getName()::startsWith);
     }
 
     @Override
