@@ -72,13 +72,15 @@ class StartupTest {
         assertThat(server.say("DEBUG POPULATE 160 filler 500000")).isEqualTo("+OK");
         assertThat(server.say("SAVE")).isEqualTo("+OK");
         server.kill();
-        // For twenty seconds it reads, and looks after its clients every two megabytes, until it is told to be quick.
+        // For twenty seconds it reads, and looks after its clients every two megabytes, or until it is told to be
+        // quick.
         server.beginRestart("--appendonly", "no", "--key-load-delay", "125000");
         assertThatThrownBy(() -> open(server.uri() + "?startup=0s"))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("LOADING");
         Future<SemaphoreBackend> opening = opening(server.uri() + "?startup=1m");
-        await().until(() -> server.say("CONFIG SET key-load-delay 0").equals("+OK"));
+        // Before 7.0 this is refused until it has read all.
+        server.say("CONFIG SET key-load-delay 0");
         assertThat(track(opening.get()).guarantees().backend()).isEqualTo("redis");
     }
 
