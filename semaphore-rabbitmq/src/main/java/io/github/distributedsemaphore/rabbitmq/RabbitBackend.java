@@ -15,7 +15,7 @@ final class RabbitBackend implements SemaphoreBackend {
     /** An exchange goes on for one time-out, and then waits for one answer and one to put right what it began; times three, see the port. */
     private static final int TIMEOUTS = 9;
 
-    private static final Duration WAKE_UP = Duration.ofSeconds(2);
+    private static final Duration WAKE_UP = Duration.ofSeconds(3);
 
     private final RabbitSettings settings;
     private final RabbitConnections connections;
