@@ -4,7 +4,6 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -33,6 +32,8 @@ final class ConsulExchange {
     private final String subject;
     private final BooleanSupplier othersPresent;
 
+    private final Turns turns = new Turns();
+
     /** What is known of the prefix; null if it has to be read. */
     private @Nullable PrefixView known;
 
@@ -58,6 +59,9 @@ final class ConsulExchange {
 
     /** See {@link io.github.distributedsemaphore.spi.BackendSession#exchange}. */
     ExchangeResult exchange(ExchangeRequest request, InterruptShield shield) {
+        if (othersPresent.getAsBoolean() && turns.leave(request, shield)) {
+            known = null;
+        }
         Attempts attempts = new Attempts();
         Set<Hold> lost = new HashSet<>();
         Set<Hold> returned = new HashSet<>();
@@ -215,6 +219,7 @@ final class ConsulExchange {
         plan.releases().forEach(pool::released);
         Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
         holds.forEach(pool::granted);
+        turns.granted(holds.size());
         holds.keySet().forEach(pool::freshen);
         long confirmed = holds.keySet().stream()
                 .mapToLong(SlotSession::confirmedNanos)
@@ -230,6 +235,7 @@ final class ConsulExchange {
 
     private void notDone(ExchangePlan plan) {
         known = null;
+        turns.begin();
         plan.releases().values().forEach(pool::notReleased);
         pool.putBack(plan.takers());
     }
@@ -252,7 +258,7 @@ final class ConsulExchange {
     private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Deadline end, Set<Hold> lost) {
         String last = reason;
         while (true) {
-            PrefixView view = readOrUnknown(last);
+            PrefixView view = reader.readOrUnknown(last);
             if (plan.isDoneIn(view)) {
                 known = view;
                 return granted(plan, plan.entryIndexesIn(view), lost);
@@ -271,16 +277,6 @@ final class ConsulExchange {
             if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
                 throw Failures.unknown(subject, last);
             }
-        }
-    }
-
-    private PrefixView readOrUnknown(String last) {
-        try {
-            return reader.read();
-        } catch (SemaphoreException e) {
-            throw new OutcomeUnknownException(
-                    subject + ": it is not known whether the request was done: " + last + "; then " + e.getMessage(),
-                    e);
         }
     }
 

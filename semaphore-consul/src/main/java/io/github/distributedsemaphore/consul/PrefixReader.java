@@ -5,6 +5,8 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -53,6 +55,21 @@ final class PrefixReader {
             return parse(reply.body());
         } catch (NoReplyException e) {
             throw Failures.unavailable(subject, e);
+        }
+    }
+
+    /**
+     * Reads what became of a request that got no answer.
+     *
+     * @throws OutcomeUnknownException if there is no answer to this one either
+     */
+    PrefixView readOrUnknown(String last) {
+        try {
+            return read();
+        } catch (SemaphoreException e) {
+            throw new OutcomeUnknownException(
+                    subject + ": it is not known whether the request was done: " + last + "; then " + e.getMessage(),
+                    e);
         }
     }
 
