@@ -31,7 +31,14 @@ final class Acquisition {
         }
         while (true) {
             Waiter waiter = submit(permits, deadline, false);
-            awaitGrant(waiter);
+            try {
+                awaitGrant(waiter);
+            } finally {
+                if (waiter.takeCall()) {
+                    // It ended meanwhile: what it was to do is for somebody else.
+                    coordinator.passOn();
+                }
+            }
             List<HeldPermit> granted = waiter.outcome();
             if (areSure(granted)) {
                 return granted;
@@ -41,7 +48,8 @@ final class Acquisition {
 
     private Waiter submit(int permits, Deadline deadline, boolean once) {
         Thread caller = Thread.currentThread();
-        Waiter waiter = new Waiter(permits, deadline, once, coordinator.afterwards(() -> environment.unpark(caller)));
+        Runnable unpark = coordinator.afterwards(() -> environment.unpark(caller));
+        Waiter waiter = new Waiter(permits, deadline, once, unpark, unpark);
         coordinator.submit(waiter);
         return waiter;
     }
@@ -51,17 +59,18 @@ final class Acquisition {
     }
 
     private void awaitGrant(Waiter waiter) throws InterruptedException {
-        // Others may bring work without end: whoever serves them keeps its time, and can be interrupted.
-        coordinator.drive(() -> waiter.isDone()
-                || waiter.deadline().isPast(environment.nanoTime())
-                || Thread.currentThread().isInterrupted());
+        driveMeanwhile(waiter);
         while (!waiter.isDone()) {
             if (waiter.deadline().isPast(environment.nanoTime())) {
                 coordinator.expire(waiter);
                 awaitAnswer(waiter);
                 return;
             }
-            environment.park(this, waiter.deadline().nanosFrom(environment.nanoTime()));
+            if (!Thread.currentThread().isInterrupted() && waiter.takeCall()) {
+                driveMeanwhile(waiter);
+            } else {
+                environment.park(this, waiter.deadline().nanosFrom(environment.nanoTime()));
+            }
             if (Thread.interrupted()) {
                 if (coordinator.withdraw(waiter)) {
                     throw new InterruptedException();
@@ -71,6 +80,13 @@ final class Acquisition {
                 return;
             }
         }
+    }
+
+    /** Others may bring work without end: whoever serves them keeps its time, and can be interrupted. */
+    private void driveMeanwhile(Waiter waiter) {
+        coordinator.drive(() -> waiter.isDone()
+                || waiter.deadline().isPast(environment.nanoTime())
+                || Thread.currentThread().isInterrupted());
     }
 
     /** The process may have been stopped between grant and return: what is not sure any more is not handed out. */

@@ -82,10 +82,14 @@ final class Agenda {
         othersWaiting = waiting;
     }
 
-    /** A slot went back while others of this client wait: ask for it again, after other clients have had a turn. */
-    void askAfterTurnOfOthers(long now) {
+    /**
+     * A slot went back while others of this client wait: ask for it again, after other clients have had a turn.
+     *
+     * @param inOrder whether the backend sees to that
+     */
+    void askAfterTurnOfOthers(long now, boolean inOrder) {
         ask = true;
-        if (othersWaiting && turnNanos > 0) {
+        if (othersWaiting && !inOrder && turnNanos > 0) {
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
         }
     }

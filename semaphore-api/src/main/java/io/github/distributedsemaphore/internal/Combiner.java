@@ -15,6 +15,10 @@ final class Combiner {
     private final Environment environment;
 
     private boolean busy;
+
+    /** A worker is on its way. */
+    private boolean passedOn;
+
     private @Nullable Thread closer;
 
     Combiner(ReentrantLock lock, Exchanges exchanges, Environment environment) {
@@ -101,17 +105,31 @@ final class Combiner {
         }
     }
 
-    /** Has another thread do what there is to do, if nobody is at it: the caller has what it wants, or wants no more. */
+    /**
+     * Has another thread do what there is to do, if nobody is at it: the caller has what it wants, or wants no more, or must not
+     * block. A thread that waits is asked first, for the sake of which it mostly is.
+     */
     void passOn() {
         boolean more;
         lock.lock();
         try {
-            more = !busy && exchanges.hasWork();
+            more = !busy && !passedOn && exchanges.hasWork() && !exchanges.callHead();
+            passedOn |= more;
         } finally {
             lock.unlock();
         }
         if (more) {
-            environment.execute(() -> drive(() -> false));
+            environment.execute(this::takeOver);
         }
+    }
+
+    private void takeOver() {
+        lock.lock();
+        try {
+            passedOn = false;
+        } finally {
+            lock.unlock();
+        }
+        drive(() -> false);
     }
 }

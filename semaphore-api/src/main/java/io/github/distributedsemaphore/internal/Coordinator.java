@@ -190,6 +190,11 @@ final class Coordinator {
         combiner.drive(() -> false);
     }
 
+    /** Has another thread do what there is to do, see {@link Combiner#passOn}. */
+    void passOn() {
+        combiner.passOn();
+    }
+
     /** The session is gone, all holds with it. */
     void sessionEnded(int generation, String reason) {
         BackendSession ended;

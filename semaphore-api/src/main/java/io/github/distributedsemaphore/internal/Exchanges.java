@@ -69,7 +69,8 @@ final class Exchanges {
             agenda.headMayHaveChanged();
         } else {
             giveBack(returning);
-            agenda.askAfterTurnOfOthers(now);
+            BackendSession session = keeper.session();
+            agenda.askAfterTurnOfOthers(now, session != null && session.servesInOrder());
         }
     }
 
@@ -98,6 +99,12 @@ final class Exchanges {
 
     boolean hasWork() {
         return agenda.hasWork();
+    }
+
+    /** Has the thread that waits first do what there is to do; returns false if no thread waits. */
+    boolean callHead() {
+        Waiter head = queue.head();
+        return head != null && head.call();
     }
 
     /** The next thing to do, to be run without the lock; null if there is none. */

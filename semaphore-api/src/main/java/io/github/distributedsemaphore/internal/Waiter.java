@@ -20,6 +20,10 @@ final class Waiter {
     private final int wanted;
     private final Deadline deadline;
     private final Runnable wake;
+    private final @Nullable Runnable call;
+
+    /** The thread that waits is to do what there is to do. */
+    private volatile boolean called;
 
     private volatile State state = State.WAITING;
     private List<HeldPermit> permits = List.of();
@@ -34,11 +38,23 @@ final class Waiter {
     /** Is part of the exchange that is under way. */
     private boolean inFlight;
 
+    /** A call for which no thread waits. */
     Waiter(int wanted, Deadline deadline, boolean once, Runnable wake) {
+        this(wanted, deadline, once, wake, null);
+    }
+
+    /**
+     * Makes a call.
+     *
+     * @param wake is run when it has ended
+     * @param call wakes the thread that waits, for {@link #takeCall}; null if there is none
+     */
+    Waiter(int wanted, Deadline deadline, boolean once, Runnable wake, @Nullable Runnable call) {
         this.wanted = wanted;
         this.deadline = deadline;
         this.once = once;
         this.wake = wake;
+        this.call = call;
     }
 
     int wanted() {
@@ -63,6 +79,23 @@ final class Waiter {
 
     boolean isDone() {
         return state != State.WAITING;
+    }
+
+    /** Has the thread that waits do what there is to do; returns false if there is no such thread. */
+    boolean call() {
+        if (call == null) {
+            return false;
+        }
+        called = true;
+        call.run();
+        return true;
+    }
+
+    /** Whether the thread that waits was called; once for each call. Only by that thread. */
+    boolean takeCall() {
+        boolean was = called;
+        called = false;
+        return was;
     }
 
     /** From now on one attempt and no more. */

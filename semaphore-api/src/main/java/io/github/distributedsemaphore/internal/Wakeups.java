@@ -26,7 +26,6 @@ final class Wakeups {
     private boolean watchTried;
     private Deadline check = Deadline.NEVER;
     private Environment.@Nullable Timer timer;
-    private boolean hinted;
     private boolean idle;
 
     Wakeups(Coordinator coordinator, ReentrantLock lock, Environment environment, ClientSettings settings) {
@@ -82,25 +81,11 @@ final class Wakeups {
     private void hint() {
         lock.lock();
         try {
-            if (hinted) {
-                return;
-            }
-            hinted = true;
-        } finally {
-            lock.unlock();
-        }
-        environment.execute(this::askAgain);
-    }
-
-    private void askAgain() {
-        lock.lock();
-        try {
-            hinted = false;
             coordinator.ask();
         } finally {
             lock.unlock();
         }
-        coordinator.driveAll();
+        coordinator.passOn();
     }
 
     /** Waiters were refused: look again on a timer, jittered so that clients do not do so in step. */

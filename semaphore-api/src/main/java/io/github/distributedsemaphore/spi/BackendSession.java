@@ -88,6 +88,16 @@ public interface BackendSession extends AutoCloseable {
     Watch watch(Runnable hint);
 
     /**
+     * Tells whether clients that wait are served in the order of their coming, also if one of them gives a slot back and wants
+     * one in the same exchange. Where they are not, the engine leaves other clients a turn before it asks again.
+     *
+     * @return whether the backend keeps the order
+     */
+    default boolean servesInOrder() {
+        return false;
+    }
+
+    /**
      * Ends the session in order: the backend frees what is left of it at once. Idempotent; does not throw.
      */
     @Override
