@@ -32,6 +32,8 @@ final class Attempt {
     private boolean leftToOthers;
     private boolean joined;
     private int conflicts;
+    private boolean freed;
+    private boolean enqueued;
     private @Nullable Step inFlight;
 
     /** An exchange for nobody. */
@@ -116,6 +118,20 @@ final class Attempt {
 
     void progress() {
         progressed = true;
+    }
+
+    /** Slots became free by this exchange. */
+    void free() {
+        freed = true;
+    }
+
+    void enqueue() {
+        enqueued = true;
+    }
+
+    /** Whether this exchange did no more than to take its place behind the others. */
+    boolean isNewcomer() {
+        return enqueued && !freed;
     }
 
     boolean isLeftToOthers() {

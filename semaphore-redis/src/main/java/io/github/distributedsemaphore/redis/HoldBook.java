@@ -92,6 +92,7 @@ final class HoldBook {
         if (step.releases().isEmpty()) {
             return;
         }
+        attempt.free();
         for (Hold hold : attempt.toGiveBack()) {
             liveness.holds().remove(hold);
             seen.remove(hold);

@@ -172,6 +172,7 @@ final class RedisExchange {
                 if (attempt.isServed() || !prune(state, deadline)) {
                     attempt.stopClaiming();
                 } else {
+                    attempt.free();
                     state = wire.rearm(true, deadline);
                 }
             }
@@ -205,12 +206,12 @@ final class RedisExchange {
         ArmedWire.Answer answer = wire.commit(batch, step, depth, attempt.hasMissed(), deadline);
         if (answer.replies().executed()) {
             attempt.done();
-            plan.committed(step);
+            plan.committed(attempt, step);
             book.released(attempt, step);
             book.take(attempt, step, sent, answer.replies());
             replicas.require(answer.replies(), confirmed);
             if (attempt.serve()) {
-                plan.granted();
+                plan.granted(step);
             }
             answer.replies().requireAllDone();
             attempt.progress();

@@ -127,6 +127,11 @@ final class RedisSession implements BackendSession {
     }
 
     @Override
+    public boolean servesInOrder() {
+        return true;
+    }
+
+    @Override
     public void close() {
         if (!ended.compareAndSet(false, true)) {
             return;

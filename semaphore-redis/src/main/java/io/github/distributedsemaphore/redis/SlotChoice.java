@@ -30,6 +30,22 @@ final class SlotChoice {
         }
     }
 
+    /**
+     * The slots that this session was told of and that may be free still.
+     *
+     * @param fresh whether the state is more recent than what the session was told
+     * @param own slots that the session has or will have
+     */
+    Set<Integer> told(ArmedState state, boolean fresh, Collection<Integer> own) {
+        told.removeIf(slot -> slot < 1 || slot > state.limit() || own.contains(slot) || (fresh && !state.isFree(slot)));
+        return new TreeSet<>(told);
+    }
+
+    /** Nobody of this client waits any more. */
+    void forgetTold() {
+        told.clear();
+    }
+
     /** This session gave it back. */
     void released(int slot) {
         recent.addFirst(slot);
@@ -43,7 +59,7 @@ final class SlotChoice {
      *
      * @param count how many are wanted
      * @param state what is known
-     * @param fresh whether that is more recent than what the session was told
+     * @param hinted what {@link #told} returned
      * @param missed whether a choice turned out wrong
      * @param releasing slots that become free in the same transaction
      * @param own slots that the session has or will have
@@ -52,7 +68,7 @@ final class SlotChoice {
     Set<Integer> choose(
             int count,
             ArmedState state,
-            boolean fresh,
+            Collection<Integer> hinted,
             boolean missed,
             List<Integer> releasing,
             Collection<Integer> own) {
@@ -62,11 +78,8 @@ final class SlotChoice {
                 count,
                 releasing.stream().filter(slot -> slot <= state.limit()).toList(),
                 own);
-        for (Integer slot = told.poll(); slot != null; slot = told.poll()) {
-            if (slot >= 1 && slot <= state.limit() && (!fresh || state.isFree(slot))) {
-                addAll(chosen, count, List.of(slot), own);
-            }
-        }
+        addAll(chosen, count, hinted, own);
+        told.removeAll(chosen);
         addAll(chosen, count, recent.stream().filter(state::isFree).toList(), own);
         if (state.usedSlots() != null) {
             addAll(chosen, count, free(state, count + own.size() + chosen.size(), missed), own);
@@ -78,7 +91,7 @@ final class SlotChoice {
         return chosen;
     }
 
-    private static void addAll(Set<Integer> chosen, int count, List<Integer> slots, Collection<Integer> own) {
+    private static void addAll(Set<Integer> chosen, int count, Collection<Integer> slots, Collection<Integer> own) {
         for (Integer slot : slots) {
             if (chosen.size() < count && !own.contains(slot)) {
                 chosen.add(slot);

@@ -9,6 +9,7 @@ import java.util.Map;
  *
  * @param releases slots of this session that become free
  * @param claims slots that it tries to take; each may turn out to be taken
+ * @param sure whether it takes only what it frees itself or was told of
  * @param join whether the session begins to live
  * @param extend whether it renews its life
  * @param ticket since when it waits, to stand in the queue by it; 0 to leave the queue as it is
@@ -18,6 +19,7 @@ import java.util.Map;
 record Step(
         List<Integer> releases,
         List<Claim> claims,
+        boolean sure,
         boolean join,
         boolean extend,
         long ticket,
@@ -31,9 +33,9 @@ record Step(
         return releases.isEmpty() && claims.isEmpty() && !extend && ticket == 0 && !leaveQueue;
     }
 
-    /** Whether it changes the session's life or its place in the queue. */
+    /** Whether it changes the session's life or puts it in the queue. */
     boolean changesStanding() {
-        return join || extend || ticket > 0 || leaveQueue;
+        return join || extend || ticket > 0;
     }
 
     /** The indexes of the commands whose replies say what became of the claims. */

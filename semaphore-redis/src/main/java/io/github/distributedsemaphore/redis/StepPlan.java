@@ -58,7 +58,9 @@ final class StepPlan {
     Step next(Attempt attempt, ArmedState state) {
         List<Integer> releases = releases(attempt, state);
         List<Attempt.Open> open = state.control() == null ? List.of() : attempt.open();
-        Room room = attempt.isClaiming() ? room(attempt, state, releases) : Room.NONE;
+        Set<Integer> own = own(releases);
+        Set<Integer> told = choice.told(state, attempt.isFresh(state), own);
+        Room room = attempt.isClaiming() ? room(attempt, state, releases, told.size()) : Room.NONE;
         int wanted = 0;
         int unserved = 0;
         for (Attempt.Open want : open) {
@@ -66,10 +68,16 @@ final class StepPlan {
             wanted += fits ? want.permits() : 0;
             unserved += fits || !want.waits() || want.permits() > state.limit() ? 0 : 1;
         }
-        List<Step.Claim> claims =
-                claims(attempt, state, Math.max(0, wanted - attempt.spare().size()), releases);
+        int missing = Math.max(0, wanted - attempt.spare().size());
+        List<Step.Claim> claims = claims(
+                attempt,
+                state,
+                missing == 0 ? Set.of() : choice.choose(missing, state, told, attempt.hasMissed(), releases, own));
+        boolean sure =
+                claims.stream().allMatch(claim -> releases.contains(claim.slot()) || told.contains(claim.slot()));
         boolean waits = attempt.request().waiting();
-        boolean enqueue = unserved > 0 && (!queued || ticket == 0);
+        boolean movesBack = queued && unserved > 0 && sure && servesWaiters(claims, open);
+        boolean enqueue = unserved > 0 && (!queued || ticket == 0 || movesBack);
         if (enqueue && ticket == 0) {
             ticket = clock.micros();
         }
@@ -78,9 +86,10 @@ final class StepPlan {
         return new Step(
                 releases,
                 claims,
+                sure,
                 !state.isMember() && (enqueue || !claims.isEmpty()),
                 state.isMember() && acts && liveness.isDueForRenewal(state.deadlineMillis()),
-                enqueue ? ticket : 0,
+                movesBack ? clock.micros() : enqueue ? ticket : 0,
                 queued && !stays && !enqueue,
                 wakes(attempt, state, releases, claims));
     }
@@ -99,8 +108,21 @@ final class StepPlan {
         static final Room NONE = new Room(0, 0);
     }
 
-    private Room room(Attempt attempt, ArmedState state, List<Integer> releases) {
-        int free = state.free()
+    /** Whether the transaction gives somebody a slot who waits; then the session goes to the end of the queue with it. */
+    private static boolean servesWaiters(List<Step.Claim> claims, List<Attempt.Open> open) {
+        return !claims.isEmpty() && open.stream().allMatch(Attempt.Open::waits);
+    }
+
+    /** Slots that the session has, without those that become free. */
+    private Set<Integer> own(List<Integer> releases) {
+        Set<Integer> own = new HashSet<>();
+        liveness.holds().keySet().forEach(hold -> own.add(hold.slot()));
+        releases.forEach(own::remove);
+        return own;
+    }
+
+    private Room room(Attempt attempt, ArmedState state, List<Integer> releases, int told) {
+        int free = Math.max(state.free(), told)
                 + (int) releases.stream().filter(slot -> slot <= state.limit()).count();
         int ahead = attempt.isForWaiters() ? state.ahead(liveness.client()) : 0;
         int spare = attempt.spare().size();
@@ -109,7 +131,8 @@ final class StepPlan {
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
-        return new Room(spare + free, spare + (leaves ? Math.max(0, free - ahead) : free));
+        // Who was told of a slot is the one that it was left to.
+        return new Room(spare + free, spare + (leaves ? Math.max(told, free - ahead) : free));
     }
 
     private boolean isPatienceOver() {
@@ -120,17 +143,14 @@ final class StepPlan {
         return now - leftSinceNanos >= PATIENCE_NANOS;
     }
 
-    private List<Step.Claim> claims(Attempt attempt, ArmedState state, int count, List<Integer> releases) {
+    private List<Step.Claim> claims(Attempt attempt, ArmedState state, Set<Integer> slots) {
         Control control = state.control();
-        if (count == 0 || control == null) {
+        if (control == null) {
             return List.of();
         }
-        Set<Integer> own = new HashSet<>();
-        liveness.holds().keySet().forEach(hold -> own.add(hold.slot()));
-        releases.forEach(own::remove);
-        List<Step.Claim> claims = new ArrayList<>(count);
+        List<Step.Claim> claims = new ArrayList<>(slots.size());
         long now = System.currentTimeMillis();
-        for (int slot : choice.choose(count, state, attempt.isFresh(state), attempt.hasMissed(), releases, own)) {
+        for (int slot : slots) {
             claims.add(new Step.Claim(
                     slot,
                     new HoldValue(
@@ -161,8 +181,8 @@ final class StepPlan {
      * be, then the slot is taken already, which the transaction says.
      */
     ArmedState.Depth depth(Attempt attempt, ArmedState state, Step step) {
-        boolean alone = state.waiters().isEmpty() && !attempt.hasMissed();
-        boolean sure = step.claims().isEmpty() || alone;
+        boolean alone = !othersWait(state) && !attempt.hasMissed();
+        boolean sure = step.sure() || alone;
         boolean known = state.control() != null && !state.areManyUsed() && !liveness.isOutdated(state.sentNanos());
         if (!sure
                 || !known
@@ -170,21 +190,25 @@ final class StepPlan {
                 || !attempt.isServedBy(step.claims().size())) {
             return ArmedState.Depth.ALL;
         }
-        return step.releases().isEmpty() ? ArmedState.Depth.CONTROL : ArmedState.Depth.QUEUE;
+        return step.releases().isEmpty() && alone ? ArmedState.Depth.CONTROL : ArmedState.Depth.QUEUE;
     }
 
     /** The transaction was done. */
-    void committed(Step step) {
+    void committed(Attempt attempt, Step step) {
         if (step.ticket() > 0) {
-            queued = true;
+            attempt.enqueue();
+            // If it moved back for a slot that it did not get, it takes its old place again.
+            queued = step.ticket() == ticket;
         } else if (step.leaveQueue()) {
             queued = false;
+            choice.forgetTold();
         }
     }
 
     /** The session got something: if it waits for more, it goes to the end of the queue. */
-    void granted() {
-        ticket = 0;
+    void granted(Step step) {
+        queued |= step.ticket() > 0;
+        ticket = step.ticket();
     }
 
     /** The exchange is over. */
@@ -215,7 +239,7 @@ final class StepPlan {
     /** Clients that could take what is free now, and have not been told. */
     CommandBatch wakeOthers(Attempt attempt, ArmedState state) {
         CommandBatch batch = new CommandBatch();
-        int free = state.free();
+        int free = attempt.isNewcomer() ? 0 : state.free();
         for (String waiter : state.waiters()) {
             if (free <= 0) {
                 break;
