@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class RedisSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(RedisSession.class);
 
+    /** After this the watch of a session that holds nothing ends, at the price of a round trip when it comes back. */
+    private static final long IDLE_MILLIS = 2_000;
+
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final RedisChannels channels;
@@ -34,6 +37,9 @@ final class RedisSession implements BackendSession {
 
     /** An exchange may be under way while the session is closed. */
     private final ReentrantLock exchanging = new ReentrantLock();
+
+    private final AtomicBoolean restPlanned = new AtomicBoolean();
+    private volatile long lastNanos;
 
     RedisSession(
             RedisLayout layout,
@@ -67,7 +73,33 @@ final class RedisSession implements BackendSession {
             }
             return action.get();
         } finally {
+            lastNanos = System.nanoTime();
             exchanging.unlock();
+            planRest();
+        }
+    }
+
+    private void planRest() {
+        if (!restPlanned.get() && restPlanned.compareAndSet(false, true)) {
+            connections.later(this::restIfIdle, IDLE_MILLIS);
+        }
+    }
+
+    /** On a thread that may not be blocked. */
+    private void restIfIdle() {
+        restPlanned.set(false);
+        if (ended.get()) {
+            return;
+        }
+        boolean idle = holds().isEmpty() && System.nanoTime() - lastNanos >= IDLE_MILLIS * 1_000_000;
+        if (!idle) {
+            planRest();
+        } else if (exchanging.tryLock()) {
+            try {
+                exchange.wire().rest();
+            } finally {
+                exchanging.unlock();
+            }
         }
     }
 
