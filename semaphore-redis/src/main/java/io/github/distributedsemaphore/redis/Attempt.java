@@ -21,6 +21,7 @@ final class Attempt {
     private final Deque<Hold> toGiveBack;
     private final Set<Hold> lost = new HashSet<>();
     private final Set<String> woken = new HashSet<>();
+    private final Deque<Integer> untold = new ArrayDeque<>();
 
     /** Slots that were taken and are for nobody yet. */
     private final Deque<Hold> spare = new ArrayDeque<>();
@@ -120,9 +121,15 @@ final class Attempt {
         progressed = true;
     }
 
-    /** Slots became free by this exchange. */
-    void free() {
+    /** Slots became free by this exchange, these among them, of which nobody was told yet. */
+    void free(List<Integer> slots) {
         freed = true;
+        untold.addAll(slots);
+    }
+
+    /** A slot that somebody may be told of; 0 if it is not known which. */
+    int nextUntold() {
+        return untold.isEmpty() ? 0 : untold.removeFirst();
     }
 
     void enqueue() {

@@ -92,7 +92,7 @@ final class HoldBook {
         if (step.releases().isEmpty()) {
             return;
         }
-        attempt.free();
+        attempt.free(step.untold());
         for (Hold hold : attempt.toGiveBack()) {
             liveness.holds().remove(hold);
             seen.remove(hold);

@@ -172,7 +172,7 @@ final class RedisExchange {
                 if (attempt.isServed() || !prune(state, deadline)) {
                     attempt.stopClaiming();
                 } else {
-                    attempt.free();
+                    attempt.free(List.of());
                     state = wire.rearm(true, deadline);
                 }
             }

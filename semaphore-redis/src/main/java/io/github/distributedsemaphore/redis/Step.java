@@ -33,6 +33,13 @@ record Step(
         return releases.isEmpty() && claims.isEmpty() && !extend && ticket == 0 && !leaveQueue;
     }
 
+    /** Slots that become free without anybody being told. */
+    List<Integer> untold() {
+        return releases.stream()
+                .filter(slot -> !wakes.containsValue(slot) && claims.stream().noneMatch(claim -> claim.slot() == slot))
+                .toList();
+    }
+
     /** Whether it changes the session's life or puts it in the queue. */
     boolean changesStanding() {
         return join || extend || ticket > 0;

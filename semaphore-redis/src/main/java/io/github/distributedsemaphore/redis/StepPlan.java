@@ -247,7 +247,7 @@ final class StepPlan {
             if (!waiter.equals(liveness.client())) {
                 free--;
                 if (attempt.woken().add(waiter)) {
-                    batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), "0");
+                    batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Integer.toString(attempt.nextUntold()));
                 }
             }
         }
