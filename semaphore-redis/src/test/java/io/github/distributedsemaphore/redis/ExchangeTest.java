@@ -50,6 +50,19 @@ class ExchangeTest {
     }
 
     @Test
+    void whoMeetsNobodyReadsNoMoreThanTheControlAndTheQueue() {
+        giveBack(session, takeOne(session));
+        long lives = redis.calls("zscore");
+        long slots = redis.calls("hkeys");
+        long watches = redis.calls("watch");
+        giveBack(session, takeOne(session));
+
+        assertThat(redis.calls("watch") - watches).isEqualTo(2);
+        assertThat(redis.calls("zscore")).isEqualTo(lives);
+        assertThat(redis.calls("hkeys")).isEqualTo(slots);
+    }
+
+    @Test
     void servesWantsInOrderEachWholeOrNotAtAll() {
         List<Answer> answers = ask(session, 2, 2, 1, 4).answers();
 

@@ -88,6 +88,20 @@ class QueueTest {
     }
 
     @Test
+    void whoIsToldOfASlotClaimsItWithoutAnotherLook() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        giveBack(holder, holds.get(1));
+        await().until(() -> first.hints.get() > 0);
+        long before = redis.calls("watch");
+
+        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(redis.calls("watch") - before)
+                .as("one transaction, with which the next watch begins, and nothing before it")
+                .isEqualTo(1);
+    }
+
+    @Test
     void whoWaitsDoesNotOvertakeButWhoAsksOnceTakesWhatIsFree() {
         List<Hold> holds = takeHolds(holder, 2);
         Waiting first = new Waiting();

@@ -61,6 +61,16 @@ final class Redis implements AutoCloseable {
         return connection.sync();
     }
 
+    /** How often the server was sent a command, by whomever. */
+    long calls(String command) {
+        return commands()
+                .info("commandstats")
+                .lines()
+                .filter(line -> line.startsWith("cmdstat_" + command + ":"))
+                .mapToLong(line -> Long.parseLong(line.replaceFirst(".*calls=(\\d+),.*", "$1")))
+                .sum();
+    }
+
     RedisLayout layout(String name) {
         return new RedisLayout(prefix, name);
     }
