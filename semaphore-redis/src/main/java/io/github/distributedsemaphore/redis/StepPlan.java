@@ -126,12 +126,12 @@ final class StepPlan {
                 + (int) releases.stream().filter(slot -> slot <= state.limit()).count();
         int ahead = attempt.isForWaiters() ? state.ahead(liveness.client()) : 0;
         int spare = attempt.spare().size();
-        boolean leaves = ahead > 0 && free > 0 && !isPatienceOver();
+        // Who was told of a slot is the one that it was left to.
+        boolean leaves = ahead > 0 && free > told && !isPatienceOver();
         attempt.leaveToOthers(leaves);
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
-        // Who was told of a slot is the one that it was left to.
         return new Room(spare + free, spare + (leaves ? Math.max(told, free - ahead) : free));
     }
 
@@ -234,6 +234,7 @@ final class StepPlan {
     void forgetPlace() {
         queued = false;
         ticket = 0;
+        choice.forgetTold();
     }
 
     /** Clients that could take what is free now, and have not been told. */
