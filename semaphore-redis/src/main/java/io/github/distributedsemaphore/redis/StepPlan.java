@@ -190,7 +190,8 @@ final class StepPlan {
                 || !attempt.isServedBy(step.claims().size())) {
             return ArmedState.Depth.ALL;
         }
-        return step.releases().isEmpty() && alone ? ArmedState.Depth.CONTROL : ArmedState.Depth.QUEUE;
+        boolean offQueue = step.releases().isEmpty() && alone && !queued;
+        return offQueue ? ArmedState.Depth.CONTROL : ArmedState.Depth.QUEUE;
     }
 
     /** The transaction was done. */

@@ -67,7 +67,7 @@ final class Redis implements AutoCloseable {
                 .info("commandstats")
                 .lines()
                 .filter(line -> line.startsWith("cmdstat_" + command + ":"))
-                .mapToLong(line -> Long.parseLong(line.replaceFirst(".*calls=(\\d+),.*", "$1")))
+                .mapToLong(line -> Long.parseLong(line.replaceFirst("[^=]*=(\\d+),.*", "$1")))
                 .sum();
     }
 
