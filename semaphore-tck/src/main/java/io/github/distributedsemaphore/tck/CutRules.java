@@ -98,7 +98,8 @@ public abstract class CutRules {
                 if (System.nanoTime() - start
                         > tck.scaled(Observer.settling(tck)).toNanos()) {
                     assertThat(held.validUntil().isNever())
-                            .as("a permit that can be lost is valid for ever although nothing confirms it")
+                            .as(
+                                    "a permit that can be lost says that it is valid after the time that it gave itself, for ever")
                             .isTrue();
                     break;
                 }
