@@ -67,7 +67,8 @@ record TckTiming(TckSettings settings) {
 
             @Override
             public Integer next() {
-                if (!hasNext()) {
+                // Not hasNext(): the time may have run out since it was asked.
+                if (next >= rounds) {
                     throw new NoSuchElementException();
                 }
                 return next++;
