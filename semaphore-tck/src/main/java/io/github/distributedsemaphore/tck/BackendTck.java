@@ -1,11 +1,12 @@
 package io.github.distributedsemaphore.tck;
 
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** The whole kit over whatever {@link KitRunner} was given. */
 final class BackendTck extends SemaphoreTck {
     /** JUnit makes the instances, so they find it here. */
-    static final AtomicReference<SemaphoreTckHarness> SUPPLIED = new AtomicReference<>();
+    static final AtomicReference<@Nullable SemaphoreTckHarness> SUPPLIED = new AtomicReference<>();
 
     @Override
     public SemaphoreTckHarness harness() {
