@@ -25,17 +25,23 @@ class ContainerRedisTckTest extends SemaphoreTck {
 
     @BeforeAll
     static void start() {
-        Assumptions.assumeTrue(
-                DockerClientFactory.instance().isDockerAvailable(),
-                "no Docker engine answers, so Redis 8 was not tried");
         try {
+            Assumptions.assumeTrue(
+                    DockerClientFactory.instance().isDockerAvailable(),
+                    "no Docker engine answers, so Redis 8 was not tried");
             assertThat(Shared.CONTAINER.isRunning()).isTrue();
+        } catch (ContainerFetchException e) {
+            withoutImages(e);
         } catch (ExceptionInInitializerError e) {
-            if (e.getCause() instanceof ContainerFetchException) {
-                Assumptions.abort("the Docker engine cannot get the images, so Redis 8 was not tried: " + e.getCause());
+            if (e.getCause() instanceof ContainerFetchException cause) {
+                withoutImages(cause);
             }
             throw e;
         }
+    }
+
+    private static void withoutImages(ContainerFetchException e) {
+        Assumptions.abort("the Docker engine cannot get the images, so Redis 8 was not tried: " + e.getMessage());
     }
 
     @Override
