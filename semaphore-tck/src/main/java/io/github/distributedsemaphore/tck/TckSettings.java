@@ -41,7 +41,7 @@ record TckSettings(
         if (!(factor >= 1 && factor <= 1000)) {
             throw new IllegalArgumentException("tck.timeout.factor is " + factor + ", it must be from 1 to 1000");
         }
-        long seed = Long.parseLong(or(parameters.apply("tck.seed"), Long.toString(System.nanoTime() & 0xffffffffL)));
+        long seed = Long.parseLong(or(parameters.apply("tck.seed"), Long.toString(seedOfTheBuild(parameters))));
         Duration patience = Durations.parse(or(parameters.apply("tck.patience"), "20s"));
         return new TckSettings(
                 mode,
@@ -53,6 +53,12 @@ record TckSettings(
                 Path.of(or(
                         parameters.apply("tck.reports"),
                         Path.of("target", "tck").toString())));
+    }
+
+    /** A test that is repeated after a failure has to choose as before; so the order's seed, if there is one, is this one too. */
+    private static long seedOfTheBuild(Function<String, @Nullable String> parameters) {
+        String order = or(parameters.apply("junit.jupiter.execution.order.random.seed"), "");
+        return order.isEmpty() ? System.nanoTime() & 0xffffffffL : Integer.toUnsignedLong(order.hashCode());
     }
 
     private static TckHistories histories(String mode) {
