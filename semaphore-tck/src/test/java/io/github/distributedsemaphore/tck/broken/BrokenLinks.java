@@ -85,7 +85,7 @@ final class BrokenLinks {
         /** A connection that is reset as soon as it is made is none. */
         private static Socket probed(Socket socket) throws IOException {
             int timeout = socket.getSoTimeout();
-            socket.setSoTimeout(10);
+            socket.setSoTimeout(250);
             try {
                 if (socket.getInputStream().read() < 0) {
                     throw new IOException("closed");
