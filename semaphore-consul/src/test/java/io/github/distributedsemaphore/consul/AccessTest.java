@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.util.List;
 import java.util.UUID;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -29,7 +30,7 @@ class AccessTest {
     @BeforeAll
     static void start() {
         agent = ConsulAgent.inMemory(
-                ConsulAgent.freePorts(4),
+                FreePorts.choose(4),
                 ROOT_TOKEN,
                 "-hcl",
                 "acl { enabled = true default_policy = \"deny\" tokens { master = \"" + ROOT_TOKEN + "\" } }");

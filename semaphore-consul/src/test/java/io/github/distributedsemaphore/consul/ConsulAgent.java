@@ -2,11 +2,10 @@ package io.github.distributedsemaphore.consul;
 
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,7 +43,7 @@ final class ConsulAgent implements AutoCloseable {
 
     /** Starts an agent that keeps everything in memory. */
     static ConsulAgent inMemory(String... options) {
-        return inMemory(freePorts(4), "", options);
+        return inMemory(FreePorts.choose(4), "", options);
     }
 
     /** Starts an agent in memory whose own look is taken with a token. */
@@ -62,7 +61,7 @@ final class ConsulAgent implements AutoCloseable {
     /** Starts servers that are one cluster, with some more words of configuration. */
     static List<ConsulAgent> cluster(Path data, int size, String token, String... configuration) {
         List<List<Integer>> ports = new ArrayList<>();
-        List<Integer> all = freePorts(4 * size);
+        List<Integer> all = FreePorts.choose(4 * size);
         List<String> join = new ArrayList<>(List.of("-retry-interval", "1s"));
         List.of(configuration).forEach(words -> join.addAll(List.of("-hcl", words)));
         for (int i = 0; i < size; i++) {
@@ -114,23 +113,6 @@ final class ConsulAgent implements AutoCloseable {
         throw new IllegalStateException(
                 "These tests need Consul: put the consul command on the PATH (.ci/install-consul"
                         + " installs 1.8.7 on Debian, as root)");
-    }
-
-    static List<Integer> freePorts(int number) {
-        List<ServerSocket> sockets = new ArrayList<>();
-        try {
-            for (int i = 0; i < number; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            List<Integer> ports =
-                    sockets.stream().map(ServerSocket::getLocalPort).toList();
-            for (ServerSocket socket : sockets) {
-                socket.close();
-            }
-            return ports;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** What an operator does there. */

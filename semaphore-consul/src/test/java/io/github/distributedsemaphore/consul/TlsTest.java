@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +27,7 @@ class TlsTest {
     private static final String CERTIFICATE = "certificate=dc1-client-consul-0.pem";
     private static final String KEY = "key=dc1-client-consul-0-key.pem";
 
-    private final int port = ConsulAgent.freePorts(1).get(0);
+    private final int port = FreePorts.choose(1).get(0);
 
     @TempDir
     Path directory;

@@ -1,10 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -51,11 +50,7 @@ final class ErlangHome implements AutoCloseable {
     }
 
     static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return FreePorts.choose(1).get(0);
     }
 
     Path newFolder(String name) throws IOException {
