@@ -46,6 +46,8 @@ final class RedisAccounts implements Accounts {
                 .add("on")
                 .add(">" + PASSWORD)
                 .add("~{" + prefix + "*")
+                // Redis 6.2 allows all channels if this is not said.
+                .add("resetchannels")
                 .add("&{" + prefix + "*");
         for (String right : rights.split(" ")) {
             args.add(right);
