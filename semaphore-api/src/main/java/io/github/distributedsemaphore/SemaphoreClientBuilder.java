@@ -48,7 +48,7 @@ public final class SemaphoreClientBuilder {
 
     /**
      * Sets how many times in a row a slot may pass from thread to thread of this client before other clients get a turn.
-     * Setting {@code handOffs}, by default 64, from 0 (never) to 10000.
+     * Setting {@code handOffs}, by default 500, from 0 (never) to 10000.
      *
      * @param count how many times
      * @return this

@@ -16,7 +16,7 @@ record ClientSettings(String label, int handOffs, Duration handOffTime, Duration
     static ClientSettings from(BackendUri uri) {
         return new ClientSettings(
                 uri.text("label", ""),
-                uri.integer("handOffs", 64, 0, 10_000),
+                uri.integer("handOffs", 500, 0, 10_000),
                 uri.duration("handOffTime", Duration.ofMillis(10), Duration.ZERO, Duration.ofSeconds(10)),
                 uri.duration("recheck", Duration.ofSeconds(1), Duration.ofMillis(1), Duration.ofMinutes(1)),
                 uri.duration("turn", Duration.ofMillis(5), Duration.ZERO, Duration.ofSeconds(1)));

@@ -24,8 +24,18 @@ final class Wakeups {
 
     private BackendSession.@Nullable Watch watch;
     private boolean watchTried;
-    private Deadline check = Deadline.NEVER;
+
+    /** When to ask again for those who wait, hint or not. */
+    private Deadline recheck = Deadline.NEVER;
+
+    /** Until when the watch outlasts the last waiter; never while somebody waits. */
+    private Deadline lingerEnd = Deadline.NEVER;
+
     private Environment.@Nullable Timer timer;
+
+    /** When the timer runs. */
+    private Deadline check = Deadline.NEVER;
+
     private boolean idle;
 
     Wakeups(Coordinator coordinator, ReentrantLock lock, Environment environment, ClientSettings settings) {
@@ -90,12 +100,18 @@ final class Wakeups {
 
     /** Waiters were refused: look again on a timer, jittered so that clients do not do so in step. */
     void afterRefusal(Deadline earliest) {
+        lingerEnd = Deadline.NEVER;
         long jittered = recheckNanos / 2 + environment.random(Math.max(1, recheckNanos / 2));
         by(Deadline.at(environment.nanoTime() + jittered).earlier(earliest));
     }
 
     /** Looks again at that time, or earlier. */
     void by(Deadline instant) {
+        recheck = recheck.earlier(instant);
+        arm(instant);
+    }
+
+    private void arm(Deadline instant) {
         if (!instant.isBefore(check)) {
             return;
         }
@@ -110,7 +126,8 @@ final class Wakeups {
     void lastWaiterLeft() {
         idle = false;
         if (watch != null) {
-            by(Deadline.at(environment.nanoTime() + LINGER_NANOS));
+            lingerEnd = Deadline.at(environment.nanoTime() + LINGER_NANOS);
+            arm(lingerEnd);
         }
     }
 
@@ -119,19 +136,43 @@ final class Wakeups {
         try {
             check = Deadline.NEVER;
             timer = null;
-            // A backend that could not be watched a while ago may be able to now.
-            watchTried = watch != null;
+            long now = environment.nanoTime();
             if (coordinator.isAnyoneWaiting()) {
-                coordinator.ask();
-                // Also when the exchange does not come about now, for another one is under way, somebody has to look
-                // again.
-                afterRefusal(Deadline.NEVER);
+                askIfDue(now);
             } else {
-                idle = watch != null;
+                linger(now);
             }
         } finally {
             lock.unlock();
         }
         coordinator.driveAll();
+    }
+
+    private void linger(long now) {
+        recheck = Deadline.NEVER;
+        if (watch == null) {
+            return;
+        }
+        if (lingerEnd.isNever()) {
+            // The last waiter was served, who knows when.
+            lingerEnd = Deadline.at(now + LINGER_NANOS);
+        }
+        idle = lingerEnd.isPast(now);
+        if (!idle) {
+            arm(lingerEnd);
+        }
+    }
+
+    private void askIfDue(long now) {
+        if (!recheck.isPast(now)) {
+            arm(recheck);
+            return;
+        }
+        recheck = Deadline.NEVER;
+        // A backend that could not be watched a while ago may be able to now.
+        watchTried = watch != null;
+        coordinator.ask();
+        // Also when the exchange does not come about now, for another one is under way, somebody has to look again.
+        afterRefusal(Deadline.NEVER);
     }
 }

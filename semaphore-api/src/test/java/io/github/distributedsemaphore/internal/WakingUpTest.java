@@ -108,6 +108,23 @@ class WakingUpTest {
     }
 
     @Test
+    void theWatchIsKeptFromOneWaiterToTheNext() {
+        Stage stage = new Stage(1, "recheck=40ms");
+        Permit other = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(19);
+        other.release();
+        stage.settle();
+        waiting.join().release();
+        stage.takeAsOther();
+        // The time at which the first waiter would have asked again.
+        stage.passMillis(22);
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).isEqualTo(1);
+    }
+
+    @Test
     void whoStandsBehindOneThatGivesUpIsAskedForAtOnce() {
         Stage stage = new Stage(2, "recheck=1m");
         stage.takeAsOther();

@@ -33,8 +33,7 @@ final class Attempt {
     private boolean leftToOthers;
     private boolean joined;
     private int conflicts;
-    private boolean freed;
-    private boolean enqueued;
+    private int freed;
     private @Nullable Step inFlight;
 
     /** An exchange for nobody. */
@@ -121,24 +120,25 @@ final class Attempt {
         progressed = true;
     }
 
-    /** Slots became free by this exchange, these among them, of which nobody was told yet. */
-    void free(List<Integer> slots) {
-        freed = true;
+    /**
+     * Slots became free by this exchange.
+     *
+     * @param number how many
+     * @param slots those among them of which nobody was told yet
+     */
+    void freed(int number, List<Integer> slots) {
+        freed += number;
         untold.addAll(slots);
+    }
+
+    /** How many slots others are to be told of, because nobody else does. */
+    int freed() {
+        return freed;
     }
 
     /** A slot that somebody may be told of; 0 if it is not known which. */
     int nextUntold() {
         return untold.isEmpty() ? 0 : untold.removeFirst();
-    }
-
-    void enqueue() {
-        enqueued = true;
-    }
-
-    /** Whether this exchange did no more than to take its place behind the others. */
-    boolean isNewcomer() {
-        return enqueued && !freed;
     }
 
     boolean isLeftToOthers() {

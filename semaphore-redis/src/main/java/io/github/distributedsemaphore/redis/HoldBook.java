@@ -92,7 +92,7 @@ final class HoldBook {
         if (step.releases().isEmpty()) {
             return;
         }
-        attempt.free(step.untold());
+        attempt.freed(step.freed().size(), step.untold());
         for (Hold hold : attempt.toGiveBack()) {
             liveness.holds().remove(hold);
             seen.remove(hold);

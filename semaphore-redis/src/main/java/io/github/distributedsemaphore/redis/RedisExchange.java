@@ -58,6 +58,11 @@ final class RedisExchange {
         return wire;
     }
 
+    /** The place in the queue, between exchanges. */
+    QueuePlace place() {
+        return new QueuePlace(layout, liveness, connections, wire, plan);
+    }
+
     ExchangeResult exchange(ExchangeRequest request) {
         Attempt attempt = book.begin(request);
         Deadline deadline = connections.callDeadline();
@@ -172,8 +177,8 @@ final class RedisExchange {
                 if (attempt.isServed() || !prune(state, deadline)) {
                     attempt.stopClaiming();
                 } else {
-                    attempt.free(List.of());
                     state = wire.rearm(true, deadline);
+                    attempt.freed(state.free(), List.of());
                 }
             }
             if (deadline.isPast(System.nanoTime())) {
@@ -206,7 +211,7 @@ final class RedisExchange {
         ArmedWire.Answer answer = wire.commit(batch, step, depth, attempt.hasMissed(), deadline);
         if (answer.replies().executed()) {
             attempt.done();
-            plan.committed(attempt, step);
+            plan.committed(step);
             book.released(attempt, step);
             book.take(attempt, step, sent, answer.replies());
             replicas.require(answer.replies(), confirmed);
@@ -219,19 +224,6 @@ final class RedisExchange {
             attempt.undone();
         }
         return answer.state();
-    }
-
-    /** Gives up the place in the queue; a call that came meanwhile goes to the next. */
-    void leaveQueue() {
-        if (plan.isQueued()) {
-            Deadline deadline = connections.callDeadline();
-            CommandBatch batch = new CommandBatch();
-            batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
-            wire.ask(batch, deadline);
-            plan.forgetPlace();
-            Attempt nothing = Attempt.ofNobody();
-            wire.tell(plan.wakeOthers(nothing, wire.rearm(false, deadline)));
-        }
     }
 
     /** What the lost transaction may have granted counts only if it would count otherwise. */
@@ -265,6 +257,10 @@ final class RedisExchange {
     }
 
     private ExchangeResult finish(Attempt attempt, ArmedState state, Deadline deadline) {
+        if (!plan.isQueued()) {
+            List<Integer> told = plan.toldInVain();
+            attempt.freed(told.size(), told);
+        }
         wire.tell(plan.wakeOthers(attempt, state));
         if (state.control() == null && attempt.hasProgressed()) {
             new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);

@@ -76,6 +76,21 @@ final class RedisSession implements BackendSession {
             lastNanos = System.nanoTime();
             exchanging.unlock();
             planRest();
+            passOnTold();
+        }
+    }
+
+    /** A message may come when nobody waits any more, or while an exchange is under way that does not see it. Does not wait. */
+    private void passOnTold() {
+        boolean more = exchange.choice().hasTold();
+        while (more && exchanging.tryLock()) {
+            try {
+                more = !ended.get()
+                        && exchange.place().passOnTold()
+                        && exchange.choice().hasTold();
+            } finally {
+                exchanging.unlock();
+            }
         }
     }
 
@@ -126,6 +141,7 @@ final class RedisSession implements BackendSession {
                 exchange.choice().told(slot);
             }
             hint.run();
+            passOnTold();
         };
         channels.listen(names, listener, connections.callDeadline());
         AtomicBoolean open = new AtomicBoolean(true);
@@ -149,7 +165,7 @@ final class RedisSession implements BackendSession {
         }
         try {
             if (!ended.get()) {
-                exchange.leaveQueue();
+                exchange.place().leave();
             }
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.debug("{}: the place in the queue is given up when the session ends", layout.what(), e);

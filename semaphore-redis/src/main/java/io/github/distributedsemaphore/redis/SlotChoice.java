@@ -41,7 +41,21 @@ final class SlotChoice {
         return new TreeSet<>(told);
     }
 
-    /** Nobody of this client waits any more. */
+    /** Whether there are slots that this session was told of. */
+    boolean hasTold() {
+        return !told.isEmpty();
+    }
+
+    /** Takes out the slots that this session was told of and has not tried. */
+    List<Integer> takeTold() {
+        List<Integer> taken = new ArrayList<>();
+        for (Integer slot = told.poll(); slot != null; slot = told.poll()) {
+            taken.add(slot);
+        }
+        return taken;
+    }
+
+    /** What this session was told of does not count any more. */
     void forgetTold() {
         told.clear();
     }

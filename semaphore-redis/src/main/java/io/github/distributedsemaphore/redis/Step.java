@@ -33,11 +33,16 @@ record Step(
         return releases.isEmpty() && claims.isEmpty() && !extend && ticket == 0 && !leaveQueue;
     }
 
-    /** Slots that become free without anybody being told. */
-    List<Integer> untold() {
+    /** Slots that become free for others. */
+    List<Integer> freed() {
         return releases.stream()
-                .filter(slot -> !wakes.containsValue(slot) && claims.stream().noneMatch(claim -> claim.slot() == slot))
+                .filter(slot -> claims.stream().noneMatch(claim -> claim.slot() == slot))
                 .toList();
+    }
+
+    /** Those of which nobody is told. */
+    List<Integer> untold() {
+        return freed().stream().filter(slot -> !wakes.containsValue(slot)).toList();
     }
 
     /** Whether it changes the session's life or puts it in the queue. */

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -132,7 +133,9 @@ final class StepPlan {
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
-        return new Room(spare + free, spare + (leaves ? Math.max(told, free - ahead) : free));
+        // What looked free before may have been taken by those ahead: they are believed only after a look.
+        int beyond = state.complete() ? free - ahead : 0;
+        return new Room(spare + free, spare + (leaves ? Math.max(told, beyond) : free));
     }
 
     private boolean isPatienceOver() {
@@ -195,14 +198,12 @@ final class StepPlan {
     }
 
     /** The transaction was done. */
-    void committed(Attempt attempt, Step step) {
+    void committed(Step step) {
         if (step.ticket() > 0) {
-            attempt.enqueue();
             // If it moved back for a slot that it did not get, it takes its old place again.
             queued = step.ticket() == ticket;
         } else if (step.leaveQueue()) {
             queued = false;
-            choice.forgetTold();
         }
     }
 
@@ -238,10 +239,13 @@ final class StepPlan {
         choice.forgetTold();
     }
 
-    /** Clients that could take what is free now, and have not been told. */
+    /**
+     * Tells the first in the queue of the slots that became free, unless they were told with the transaction. Whoever finds other
+     * slots free leaves them to those who were told of them: told by several, two would try the same slot.
+     */
     CommandBatch wakeOthers(Attempt attempt, ArmedState state) {
         CommandBatch batch = new CommandBatch();
-        int free = attempt.isNewcomer() ? 0 : state.free();
+        int free = state.complete() ? Math.min(state.free(), attempt.freed()) : attempt.freed();
         for (String waiter : state.waiters()) {
             if (free <= 0) {
                 break;
@@ -249,11 +253,34 @@ final class StepPlan {
             if (!waiter.equals(liveness.client())) {
                 free--;
                 if (attempt.woken().add(waiter)) {
-                    batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Integer.toString(attempt.nextUntold()));
+                    tell(batch, waiter, attempt.nextUntold());
                 }
             }
         }
         return batch;
+    }
+
+    /** Tells the first in the queue of the slots that this session was told of. */
+    CommandBatch passOnTold(ArmedState state) {
+        CommandBatch batch = new CommandBatch();
+        Deque<Integer> slots = new ArrayDeque<>(toldInVain());
+        for (String waiter : state.waiters()) {
+            if (!slots.isEmpty() && !waiter.equals(liveness.client())) {
+                tell(batch, waiter, slots.remove());
+            }
+        }
+        return batch;
+    }
+
+    /** The slots that this session was told of and has not taken; forgets them. */
+    List<Integer> toldInVain() {
+        Set<Integer> slots = new LinkedHashSet<>(choice.takeTold());
+        slots.removeAll(own(List.of()));
+        return List.copyOf(slots);
+    }
+
+    private void tell(CommandBatch batch, String waiter, int slot) {
+        batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Integer.toString(slot));
     }
 
     boolean othersWait(ArmedState state) {

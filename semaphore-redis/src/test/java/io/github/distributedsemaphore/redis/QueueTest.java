@@ -102,6 +102,27 @@ class QueueTest {
     }
 
     @Test
+    void whoIsToldOfASlotAndWaitsNoMoreTellsTheNext() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        String client =
+                redis.commands().zrange(redis.layout("jobs").waiters(), 0, 0).get(0);
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
+        await().until(() -> first.hints.get() > 0);
+        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+
+        // As by somebody who gave it back before he knew that the first had left the queue.
+        redis.commands().hdel(redis.layout("jobs").holds(), "" + holds.get(1).slot());
+        redis.commands()
+                .publish(
+                        redis.layout("jobs").channelOf(client),
+                        "" + holds.get(1).slot());
+        await().until(() -> second.hints.get() > 0);
+        assertThat(Redis.await(second.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    @Test
     void whoWaitsDoesNotOvertakeButWhoAsksOnceTakesWhatIsFree() {
         List<Hold> holds = takeHolds(holder, 2);
         Waiting first = new Waiting();
