@@ -57,7 +57,7 @@ final class Exchanges {
         SlotHold hold = permit.hold();
         long now = environment.nanoTime();
         Waiter head = queue.head();
-        if (head == null || head.wanted() > 1 || coordinator.isClosed()) {
+        if (head == null || head.wanted() > 1 || coordinator.isClosed() || isServedElsewhere(head)) {
             if (head != null) {
                 agenda.ask();
             }
@@ -72,6 +72,14 @@ final class Exchanges {
             BackendSession session = keeper.session();
             agenda.askAfterTurnOfOthers(now, session != null && session.servesInOrder());
         }
+    }
+
+    /**
+     * The backend may be granting the head a slot at this moment. With nobody behind to take that one it would be held for nobody,
+     * and others be refused meanwhile.
+     */
+    private boolean isServedElsewhere(Waiter head) {
+        return head.isInFlight() && queue.isAlone(head);
     }
 
     void giveBack(Returning returning) {

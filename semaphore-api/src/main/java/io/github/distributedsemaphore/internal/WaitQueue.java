@@ -48,6 +48,11 @@ final class WaitQueue {
         return waiting.isEmpty() ? null : waiting.iterator().next();
     }
 
+    /** Whether nobody else waits. */
+    boolean isAlone(Waiter waiter) {
+        return waiting.size() == 1 && waiting.contains(waiter);
+    }
+
     /** Takes the calls with one attempt: they leave the queue whatever comes. */
     List<Waiter> takeAttempts() {
         List<Waiter> taken = new ArrayList<>(attempts);

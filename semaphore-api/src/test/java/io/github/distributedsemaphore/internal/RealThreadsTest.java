@@ -142,6 +142,32 @@ class RealThreadsTest {
     }
 
     @Test
+    void aSlotThatIsReleasedDuringAnExchangeDoesNotGoToTheOneWhomThatExchangeServes() throws Exception {
+        client.admin().create("pair", 2);
+        Permit first = client.semaphore("pair").acquire();
+        Link link = Link.with(what -> {}, what -> {
+            if (what.equals("exchange") && !first.isValid()) {
+                asked.countDown();
+                passUninterruptibly(answer);
+            }
+        });
+        try (SemaphoreClient other = client(link)) {
+            Permit second = other.semaphore("pair").acquire();
+            first.release();
+            CompletableFuture<Permit> waiting = other.semaphore("pair").acquireAsync();
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            Thread releasing = new Thread(second::release);
+            releasing.start();
+            await().until(() -> releasing.getState() == Thread.State.WAITING || !releasing.isAlive());
+            answer.countDown();
+
+            assertThat(waiting.get(10, TimeUnit.SECONDS).slot()).isNotEqualTo(second.slot());
+            releasing.join();
+            assertThat(client.semaphore("pair").availablePermits()).isEqualTo(1);
+        }
+    }
+
+    @Test
     void aCrowdSharesOneSlotWithoutOverlap() throws Exception {
         AtomicInteger inside = new AtomicInteger();
         List<Future<?>> workers = new ArrayList<>();
