@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.UUID;
 
 /** How the kit reaches a real agent. */
-final class ConsulHarness extends UriHarness implements StateProbe {
+class ConsulHarness extends UriHarness implements StateProbe {
     /** The shortest that Consul can do: rules that kill a holder wait for it. */
     private static final String SETTINGS = "?detection=22s";
 

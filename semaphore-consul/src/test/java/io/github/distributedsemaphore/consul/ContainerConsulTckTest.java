@@ -1,17 +1,11 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.AdministrationRules;
-import io.github.distributedsemaphore.tck.ContentionRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.LossRules;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.ResizeRules;
-import io.github.distributedsemaphore.tck.SafetyRules;
-import io.github.distributedsemaphore.tck.Section;
+import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.ServerControl;
+import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Nested;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.ContainerFetchException;
 import org.testcontainers.containers.GenericContainer;
@@ -19,11 +13,10 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * Sections of the kit that ask much of a server and wait little, on a Consul in a container, which may be newer than the one on
- * the PATH. {@code -Dconsul.address=host:port} runs all tests on any agent.
+ * The kit on a Consul in a container, which may be newer than the one on the PATH, but for what stops servers; with {@code
+ * -Dkit.elsewhere=none} also the sections that wait long. {@code -Dconsul.address=host:port} runs all tests on any agent.
  */
-@Section
-class ContainerConsulTckTest implements HarnessSource {
+class ContainerConsulTckTest extends SemaphoreTck {
     private static final int PORT = 8500;
 
     private static GenericContainer<?> container;
@@ -50,24 +43,11 @@ class ContainerConsulTckTest implements HarnessSource {
 
     @Override
     public SemaphoreTckHarness harness() {
-        return new ConsulHarness(new ConsulServer(container.getHost() + ":" + container.getMappedPort(PORT), ""));
+        return new ConsulHarness(new ConsulServer(container.getHost() + ":" + container.getMappedPort(PORT), "")) {
+            @Override
+            public Optional<ServerControl> startServer() {
+                return Optional.empty();
+            }
+        };
     }
-
-    @Nested
-    class Safety extends SafetyRules {}
-
-    @Nested
-    class Contention extends ContentionRules {}
-
-    @Nested
-    class Release extends ReleaseRules {}
-
-    @Nested
-    class Loss extends LossRules {}
-
-    @Nested
-    class Administration extends AdministrationRules {}
-
-    @Nested
-    class Resize extends ResizeRules {}
 }

@@ -1,15 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.tck.AdministrationRules;
-import io.github.distributedsemaphore.tck.CrashRules;
-import io.github.distributedsemaphore.tck.CutRules;
-import io.github.distributedsemaphore.tck.FencingRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.LossRules;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.ResizeRules;
-import io.github.distributedsemaphore.tck.SafetyRules;
-import io.github.distributedsemaphore.tck.Section;
+import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import java.io.IOException;
 import java.time.Duration;
@@ -17,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Nested;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.Container;
 import org.testcontainers.containers.ContainerFetchException;
@@ -27,11 +17,10 @@ import org.testcontainers.images.builder.Transferable;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The sections of the kit that ask the most of a broker, on RabbitMQ 4 in a container. {@code -Drabbitmq.uri} runs all tests on
- * any broker.
+ * The kit on RabbitMQ 4 in a container, but for what stops the broker; with {@code -Dkit.elsewhere=none} the sections that disturb
+ * links too. {@code -Drabbitmq.uri} runs all tests on any broker.
  */
-@Section
-class ContainerRabbitTckTest implements HarnessSource {
+class ContainerRabbitTckTest extends SemaphoreTck {
     private static final int PORT = 5672;
     private static final Duration START = Duration.ofMinutes(2);
 
@@ -86,28 +75,4 @@ class ContainerRabbitTckTest implements HarnessSource {
             }
         }
     }
-
-    @Nested
-    class Safety extends SafetyRules {}
-
-    @Nested
-    class Release extends ReleaseRules {}
-
-    @Nested
-    class Loss extends LossRules {}
-
-    @Nested
-    class Fencing extends FencingRules {}
-
-    @Nested
-    class Administration extends AdministrationRules {}
-
-    @Nested
-    class Resize extends ResizeRules {}
-
-    @Nested
-    class Crash extends CrashRules {}
-
-    @Nested
-    class Cut extends CutRules {}
 }

@@ -14,7 +14,8 @@ final class LossCheck {
         List<Violation> violations = new ArrayList<>();
         for (Operation operation : history.operations()) {
             boolean loss = operation.kind() == Operation.Kind.LOSS;
-            boolean release = operation.kind() == Operation.Kind.RELEASE;
+            boolean release =
+                    operation.kind() == Operation.Kind.RELEASE && operation.outcome() != Operation.Outcome.FAILED;
             if (!loss && !release) {
                 continue;
             }

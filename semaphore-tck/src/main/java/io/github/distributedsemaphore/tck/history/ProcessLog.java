@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.tck.history.Operation.Kind;
 import io.github.distributedsemaphore.tck.history.Operation.Outcome;
@@ -80,7 +81,7 @@ public final class ProcessLog {
     }
 
     /**
-     * Releases permits.
+     * Releases permits. A release of one that was lost is noted as failed: it did nothing, and the loss may be told afterwards.
      *
      * @param grant the permits
      */
@@ -89,8 +90,11 @@ public final class ProcessLog {
         boolean valid = grant.permits().stream().allMatch(Permit::isValid);
         Outcome outcome = Outcome.UNKNOWN;
         try {
-            grant.permits().forEach(Permit::release);
-            outcome = Outcome.OK;
+            boolean lost = false;
+            for (Permit permit : grant.permits()) {
+                lost |= permit.release() == ReleaseOutcome.WAS_LOST;
+            }
+            outcome = lost ? Outcome.FAILED : Outcome.OK;
         } finally {
             long sureUntil = valid ? invoked : Math.min(invoked, grant.sureUntil());
             add(Kind.RELEASE, invoked, outcome, grant.permits().size(), grant.held(), sureUntil);

@@ -21,7 +21,15 @@ class HistoryCorpusTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"good-handover", "good-lease-ended", "good-crash", "good-resize", "good-unknown-release"})
+    @ValueSource(
+            strings = {
+                "good-handover",
+                "good-lease-ended",
+                "good-crash",
+                "good-resize",
+                "good-unknown-release",
+                "good-loss-found-by-release"
+            })
     void good(String name) throws IOException {
         assertThat(HistoryChecks.violations(read(name), true, Duration.ofNanos(100)))
                 .isEmpty();
