@@ -1,9 +1,13 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.InterruptShield;
+import java.util.Collection;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The right to change a semaphore's slots, as an exclusive queue on a connection of its own, which ends with the connection
@@ -11,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * For one thread.
  */
 final class AdminMutex implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(AdminMutex.class);
+
     /** How many changes go by until the mutex is verified again. */
     private static final int VERIFY_EVERY = 64;
 
@@ -63,6 +69,30 @@ final class AdminMutex implements AutoCloseable {
     void deleteSlot(int slot) throws LinkLostException {
         verify();
         require(connection.delete(names.slot(slot)), slot);
+    }
+
+    /** Makes the queues at which holders are counted. Without them all works, but slower, so a failure is not the call's. */
+    void declareCounts(int limit) throws LinkLostException {
+        for (SlotBlock block : SlotBlock.upTo(limit)) {
+            verify();
+            try {
+                QueueAnswer answer = connection.declareCount(names.count(block));
+                if (answer != QueueAnswer.OK) {
+                    LOG.warn("{}: '{}' is of no use: {}", budget.subject(), names.count(block), answer);
+                }
+            } catch (SemaphoreException e) {
+                LOG.warn("{}: holders cannot be counted", budget.subject(), e);
+            }
+        }
+    }
+
+    void deleteCounts(Collection<SlotBlock> blocks) throws LinkLostException {
+        for (SlotBlock block : blocks) {
+            verify();
+            if (connection.delete(names.count(block)) != QueueAnswer.OK) {
+                LOG.warn("{}: '{}' could not be deleted", budget.subject(), names.count(block));
+            }
+        }
     }
 
     void declareFences() throws LinkLostException {

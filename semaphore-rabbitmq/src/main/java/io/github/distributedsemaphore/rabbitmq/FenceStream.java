@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -203,21 +202,10 @@ final class FenceStream implements Epochs {
         }
 
         private static long await(CompletableFuture<Long> answer, long end) throws IOException {
-            boolean interrupted = false;
             try {
-                while (true) {
-                    try {
-                        return answer.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-                    } catch (InterruptedException e) {
-                        interrupted = true;
-                    }
-                }
+                return Answers.await(answer, end);
             } catch (ExecutionException | TimeoutException e) {
                 throw new IOException("the stream of fences did not answer", e);
-            } finally {
-                if (interrupted) {
-                    Thread.currentThread().interrupt();
-                }
             }
         }
 

@@ -6,6 +6,8 @@ enum Found {
     ENOUGH,
     /** All others were held when they were looked at. */
     NO_MORE,
+    /** All were held at one instant. */
+    FULL,
     /** Others were faster, or are just taking several slots, which they may give back. */
     UNCLEAR,
     /** The limit is not what it was taken for. */

@@ -21,13 +21,17 @@ final class Granting implements AutoCloseable {
     private final QueueNames names;
     private final HeldSlots held;
     private final SlotMemory memory;
+    private final HolderCount count;
+    private final HolderCounts counts;
     private final Epochs epochs;
 
-    Granting(RabbitBackend backend, QueueNames names, HeldSlots held, SlotMemory memory) {
+    Granting(RabbitBackend backend, QueueNames names, HeldSlots held, SlotMemory memory, HolderCount count) {
         this.backend = backend;
         this.names = names;
         this.held = held;
         this.memory = memory;
+        this.count = count;
+        this.counts = new HolderCounts(names, backend.connections()::execute);
         this.epochs = backend.epochs(names);
     }
 
@@ -73,19 +77,23 @@ final class Granting implements AutoCloseable {
         String subject = "Semaphore '" + names.semaphore() + "'";
         CallBudget budget =
                 CallBudget.of(subject, backend.connections().settings().timeout());
+        TakenSlots taken = new TakenSlots(names, holder, backend.sight(), epochs, budget, shield);
         SlotSearch search =
-                new SlotSearch(names, holder, backend.sight(), memory, held.slots(), epochs, budget, shield);
+                new SlotSearch(names, holder, backend.sight(), memory, held.slots(), counts, taken, budget, shield);
         Deque<Integer> pool = new ArrayDeque<>(search.take(Wants.of(request, collecting)));
+        List<Integer> found = List.copyOf(pool);
         List<Answer> answers = new ArrayList<>();
         for (int want : request.wants()) {
-            answers.add(answer(want, pool, search.epoch(), request.epochs()));
+            answers.add(answer(want, pool, taken.epoch(), request.epochs()));
         }
+        // They are taken from the front.
+        count.add(found.subList(0, found.size() - pool.size()), memory.limit(), holder);
         if (!pool.isEmpty()) {
-            search.giveBack(List.copyOf(pool));
+            taken.giveBack(List.copyOf(pool));
             pool.forEach(memory::freed);
             backend.mailbox().tellReleased(names.encoded());
         }
-        return new Granted(answers, search.confirmedFrom());
+        return new Granted(answers, taken.confirmedFrom());
     }
 
     private Answer answer(int want, Deque<Integer> pool, long epoch, int run) {

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,6 +67,12 @@ final class HolderConnection {
         return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, arguments));
     }
 
+    /** Makes a queue at which holders are counted, or finds it as it should be. */
+    QueueAnswer declareCount(String queue) throws LinkLostException {
+        Map<String, Object> arguments = Map.of("x-max-length", 0, "x-queue-type", "classic");
+        return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, arguments));
+    }
+
     /** Makes a stream, or finds it as it should be. */
     QueueAnswer declareStream(String queue) throws LinkLostException {
         return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, FenceStream.arguments()));
@@ -104,6 +111,26 @@ final class HolderConnection {
             throw Failures.channelLimit(connections.settings(), null);
         }
         return channel;
+    }
+
+    /** A channel for what can be done without; null if there is none to be had. */
+    @Nullable
+    Channel openSpare() {
+        try {
+            return opened.connection().createChannel();
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("no spare channel", e);
+            return null;
+        }
+    }
+
+    /** Ends a spare channel. May block while it has an open request. */
+    static void abort(Channel spare) {
+        try {
+            spare.abort();
+        } catch (IOException e) {
+            LOG.debug("a spare channel did not close in order", e);
+        }
     }
 
     /** The broker answers a request that it refuses by closing the channel, with the reason. */

@@ -102,6 +102,11 @@ final class QueueNames {
         return PREFIX + encoded + ":c";
     }
 
+    /** Where the holders of a block have consumers. Its last slot tells the first, and a longer name would not fit. */
+    String count(SlotBlock block) {
+        return PREFIX + encoded + ":n:" + block.last();
+    }
+
     /** The stream whose offsets are the epochs. The broker has a folder for it, so its name may not be as long as a queue's. */
     String fences() {
         return PREFIX + (size(encoded) <= MAX_STREAM_BYTES ? encoded : hash(semaphore)) + ":f";

@@ -9,8 +9,11 @@ import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
@@ -99,11 +102,16 @@ final class RabbitAdmin implements BackendAdmin {
                     throw new LimitConflictException(name, found, limit);
                 }
                 makeFences(mutex);
+                makeCounts(limit, mutex);
                 return false;
             }
+            deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
             makeFences(mutex);
-            for (int slot = limit; slot >= 1; slot--) {
+            mutex.declareSlot(limit);
+            // From now on the highest slot tells which these are, should the call be broken off.
+            makeCounts(limit, mutex);
+            for (int slot = limit - 1; slot >= 1; slot--) {
                 mutex.declareSlot(slot);
             }
             return true;
@@ -114,6 +122,22 @@ final class RabbitAdmin implements BackendAdmin {
         if (connections.settings().fencing()) {
             mutex.declareFences();
         }
+    }
+
+    /** Not in a cluster that is to go on without a node: a classic queue on that node would hold up its administration. */
+    private void makeCounts(int limit, AdminMutex mutex) throws LinkLostException {
+        if (connections.settings().slotQueueType().equals("classic")) {
+            mutex.declareCounts(limit);
+        }
+    }
+
+    /** Deletes the count queues that another limit does not have, while the slots tell which there are. */
+    private static void deleteCounts(int limit, AdminMutex mutex, BitSet slots) throws LinkLostException {
+        Set<SlotBlock> old = new TreeSet<>(Comparator.comparing(SlotBlock::last));
+        old.addAll(SlotBlock.upTo(limit(slots)));
+        old.addAll(SlotBlock.upTo(Math.max(0, slots.length() - 1)));
+        SlotBlock.upTo(limit).forEach(old::remove);
+        mutex.deleteCounts(old);
     }
 
     /** Deletes descending, also what is left of changes that were broken off: the specification's overshooting. */
@@ -142,10 +166,12 @@ final class RabbitAdmin implements BackendAdmin {
             if (found == 0) {
                 throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
             }
+            deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
             for (int slot = found + 1; slot <= limit; slot++) {
                 mutex.declareSlot(slot);
             }
+            makeCounts(limit, mutex);
             return limit;
         });
         tellWaiters(name);
@@ -154,6 +180,7 @@ final class RabbitAdmin implements BackendAdmin {
     @Override
     public boolean destroy(String name) {
         boolean existed = change(name, (mutex, slots) -> {
+            deleteCounts(0, mutex, slots);
             if (connections.settings().destroyAscending()) {
                 deleteAscending(mutex, slots);
             } else {

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +34,7 @@ final class RabbitSession implements BackendSession {
     private final SessionListener listener;
     private final HeldSlots held = new HeldSlots();
     private final SlotMemory memory = new SlotMemory();
+    private final HolderCount count;
     private final Granting granting;
     private final SessionLink link;
     private final Watch rollCall;
@@ -43,7 +45,8 @@ final class RabbitSession implements BackendSession {
         this.names = new QueueNames(name);
         this.listener = listener;
         this.link = new SessionLink(backend, names, listener);
-        this.granting = new Granting(backend, names, held, memory);
+        this.count = new HolderCount(names, backend.connections()::execute);
+        this.granting = new Granting(backend, names, held, memory, count);
         this.turn = new Turn(backend.mailbox(), names.encoded());
         this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::entries);
     }
@@ -113,10 +116,14 @@ final class RabbitSession implements BackendSession {
 
     private void giveBack(List<Hold> holds, Set<Hold> lost) throws LinkLostException {
         boolean freed = false;
+        // Meanwhile it is looked whether they are still held.
+        CompletableFuture<?> uncounted = count.remove(
+                holds.stream().filter(held::contains).map(Hold::slot).toList());
         for (Hold hold : holds) {
             if (!held.contains(hold) || link.holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
                 lost.add(hold);
             } else {
+                count.await(uncounted);
                 link.holder().delete(names.hold(hold.slot()));
                 memory.freed(hold.slot());
                 freed = true;
@@ -178,6 +185,8 @@ final class RabbitSession implements BackendSession {
             }
         }
         if (!lost.isEmpty()) {
+            count.await(count.remove(
+                    lost.stream().filter(held::contains).map(Hold::slot).toList()));
             // Told before the slot may be taken again by this very session.
             listener.lost(lost, "its queue at the broker was deleted");
             held.removeAll(lost);

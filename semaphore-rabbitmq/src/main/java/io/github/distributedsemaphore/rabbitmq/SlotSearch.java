@@ -1,17 +1,15 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.IntStream;
 
 /**
  * Finds and takes free slots for one exchange: first those that this session freed lately, then by probing holds in batches
- * that grow. What is declared is verified before it counts: the slot still exists, and the hold is still ours.
+ * that grow. Where the holders that were counted leave too few slots free, an attempt is refused without a look at the holds.
  *
  * <p>What was declared and is not handed out by the end is given back, whatever happens. For one thread.
  */
@@ -34,12 +32,10 @@ final class SlotSearch {
     private final QueueSight sight;
     private final SlotMemory memory;
     private final Set<Integer> held;
-    private final Epochs epochs;
+    private final HolderCounts counts;
+    private final TakenSlots taken;
     private final CallBudget budget;
     private final InterruptShield shield;
-    private final Set<Integer> taken = new TreeSet<>();
-    private long confirmedFrom = System.nanoTime();
-    private long epoch;
     private boolean disturbed;
 
     SlotSearch(
@@ -48,7 +44,8 @@ final class SlotSearch {
             QueueSight sight,
             SlotMemory memory,
             Set<Integer> held,
-            Epochs epochs,
+            HolderCounts counts,
+            TakenSlots taken,
             CallBudget budget,
             InterruptShield shield) {
         this.names = names;
@@ -56,19 +53,10 @@ final class SlotSearch {
         this.sight = sight;
         this.memory = memory;
         this.held = held;
-        this.epochs = epochs;
+        this.counts = counts;
+        this.taken = taken;
         this.budget = budget;
         this.shield = shield;
-    }
-
-    /** When the request was sent by which the broker confirmed the holds, by {@link System#nanoTime}. */
-    long confirmedFrom() {
-        return confirmedFrom;
-    }
-
-    /** The epoch from which on a run of them belongs to each slot that was taken. */
-    long epoch() {
-        return epoch;
     }
 
     /**
@@ -85,10 +73,10 @@ final class SlotSearch {
                 memory.learn(sight.limitToTake(names, memory.limit(), holder));
             }
             done = true;
-            return taken;
+            return taken.slots();
         } finally {
             if (!done) {
-                giveBack(List.copyOf(taken));
+                giveBack(List.copyOf(taken.slots()));
             }
         }
     }
@@ -103,7 +91,7 @@ final class SlotSearch {
             }
             Found found = memory.limit() == 0 ? Found.ENOUGH : takeOnce(wants, Math.min(wants.most(), memory.limit()));
             switch (found) {
-                case ENOUGH -> inARow = needed;
+                case ENOUGH, FULL -> inARow = needed;
                 case NO_MORE -> inARow++;
                 case UNCLEAR -> {
                     inARow = 0;
@@ -125,7 +113,7 @@ final class SlotSearch {
         }
         disturbed = false;
         Found found = taken.size() >= wanted ? Found.ENOUGH : searchAll(wants, wanted);
-        boolean confirmed = confirm();
+        boolean confirmed = taken.confirm();
         if (!confirmed) {
             return Found.OTHER_LIMIT;
         }
@@ -140,8 +128,40 @@ final class SlotSearch {
     }
 
     private Found searchAll(Wants wants, int wanted) throws LinkLostException {
-        List<Integer> order = order();
+        List<Integer> candidates = candidates();
+        boolean few = candidates.size() <= Wants.A_FEW;
+        askForCounts(wants, few);
+        if (wants.certain() && !few) {
+            Found found = judge(sight.look(limits(), () -> holder), wants);
+            if (found == Found.OTHER_LIMIT || areTooFewFree(wants)) {
+                return refusal(found);
+            }
+        }
+        List<Integer> order = few ? candidates : counts.order(candidates, !wants.certain());
+        Found found = searchInOrder(order, wants, wanted);
+        return found == Found.NO_MORE && few && areTooFewFree(wants) ? refusal(found) : found;
+    }
+
+    /** For an attempt, whose refusal they can prove; and where there are many slots, to know where to begin. */
+    private void askForCounts(Wants wants, boolean few) {
         int limit = memory.limit();
+        boolean many = limit > SlotBlock.SIZE;
+        if (many ? !few : wants.certain()) {
+            counts.ask(limit, holder);
+        } else {
+            counts.askNothing(limit);
+        }
+    }
+
+    private boolean areTooFewFree(Wants wants) {
+        return counts.mostFree() < Math.max(wants.least(), taken.size() + 1);
+    }
+
+    private Found refusal(Found found) {
+        return found == Found.NO_MORE && counts.isSnapshot() ? Found.FULL : found;
+    }
+
+    private Found searchInOrder(List<Integer> order, Wants wants, int wanted) throws LinkLostException {
         int from = 0;
         int size = wants.firstLook(order.size());
         while (true) {
@@ -150,9 +170,7 @@ final class SlotSearch {
             List<String> queues = names.holds(window);
             boolean last = to == order.size();
             if (last) {
-                queues.add(names.slot(limit));
-                queues.add(names.slot(Math.min(limit + 1, QueueNames.MAX_SLOTS)));
-                queues.add(names.collector());
+                queues.addAll(limits());
             }
             budget.requireTime();
             List<Existence> found = sight.look(queues, () -> holder);
@@ -161,32 +179,30 @@ final class SlotSearch {
                 return Found.ENOUGH;
             }
             if (last) {
-                List<Existence> others = found.subList(window.size(), found.size());
-                disturbed |= others.get(2) == Existence.PRESENT && !wants.collecting();
-                return isLimit(limit, others) ? Found.NO_MORE : Found.OTHER_LIMIT;
+                return judge(found.subList(window.size(), found.size()), wants);
             }
             from = to;
             size = Math.min(size * GROWTH, MOST_AT_ONCE);
         }
     }
 
-    private static boolean isLimit(int limit, List<Existence> lastAndNext) {
-        return lastAndNext.get(0) == Existence.PRESENT
-                && (limit == QueueNames.MAX_SLOTS || lastAndNext.get(1) == Existence.ABSENT);
+    /** What tells whether the limit is still what it was, and whether somebody is taking several slots. */
+    private List<String> limits() {
+        int limit = memory.limit();
+        return List.of(names.slot(limit), names.slot(Math.min(limit + 1, QueueNames.MAX_SLOTS)), names.collector());
     }
 
-    /** The slots to look at: from the first on where one batch shows most of them, else from anywhere. */
-    private List<Integer> order() {
-        List<Integer> order = new ArrayList<>();
-        for (int slot = 1; slot <= memory.limit(); slot++) {
-            if (isCandidate(slot)) {
-                order.add(slot);
-            }
-        }
-        if (order.size() > ProbeChannel.MOST_AT_ONCE) {
-            Collections.rotate(order, ThreadLocalRandom.current().nextInt(order.size()));
-        }
-        return order;
+    private Found judge(List<Existence> limits, Wants wants) {
+        disturbed |= limits.get(2) == Existence.PRESENT && !wants.collecting();
+        boolean ends = memory.limit() == QueueNames.MAX_SLOTS || limits.get(1) == Existence.ABSENT;
+        return limits.get(0) == Existence.PRESENT && ends ? Found.NO_MORE : Found.OTHER_LIMIT;
+    }
+
+    private List<Integer> candidates() {
+        return IntStream.rangeClosed(1, memory.limit())
+                .filter(this::isCandidate)
+                .boxed()
+                .toList();
     }
 
     private void declareFree(List<Integer> window, List<Existence> found, int wanted, int least)
@@ -209,89 +225,14 @@ final class SlotSearch {
     }
 
     private void declare(int slot) throws LinkLostException {
-        if (taken.isEmpty()) {
-            confirmedFrom = System.nanoTime();
-        }
-        if (holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK) {
-            taken.add(slot);
-        } else {
+        if (!taken.declare(slot)) {
             disturbed = true;
             shield.pause(ThreadLocalRandom.current().nextLong(SKEW_NANOS));
         }
     }
 
-    /**
-     * Verifies what was declared: a slot may have been removed between probe and declaration, and an operator or a policy
-     * may have deleted the hold. A hold above a gap in the slots, left by an administrator that was broken off, does not
-     * count either, therefore the first slot is looked at too.
-     *
-     * @return false if a slot is gone
-     */
-    private boolean confirm() throws LinkLostException {
-        if (taken.isEmpty()) {
-            return true;
-        }
-        epochs.sendFor();
-        List<Integer> declared = List.copyOf(taken);
-        List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
-        queues.add(names.slot(1));
-        List<Existence> found = sight.look(queues, () -> holder);
-        boolean exists = found.get(declared.size()) == Existence.PRESENT;
-        List<Integer> removed = new ArrayList<>();
-        for (int i = 0; i < declared.size(); i++) {
-            if (!exists || found.get(i) == Existence.ABSENT) {
-                removed.add(declared.get(i));
-            }
-        }
-        giveBack(removed);
-        if (!drawEpoch()) {
-            giveBack(List.copyOf(taken));
-            return false;
-        }
-        if (epochs.areShared()) {
-            lookAgain();
-        }
-        return removed.isEmpty();
-    }
-
-    /** Whoever has lost its slot by now may have drawn later than the one who has it. */
-    private void lookAgain() throws LinkLostException {
-        confirmedFrom = System.nanoTime();
-        for (int slot : List.copyOf(taken)) {
-            if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
-                taken.remove(slot);
-            }
-        }
-    }
-
-    /**
-     * After the declaration and before the last look at the hold, so that it was drawn while the slot was ours.
-     *
-     * @return false if there is none because the semaphore is gone
-     */
-    private boolean drawEpoch() throws LinkLostException {
-        if (taken.isEmpty()) {
-            return true;
-        }
-        try {
-            epoch = epochs.draw(budget, shield);
-            return true;
-        } catch (ProbeFailedException | IncompatibleStateException e) {
-            if (holder.look(names.slot(1)) == QueueAnswer.ABSENT) {
-                return false;
-            }
-            if (e instanceof IncompatibleStateException incompatible) {
-                throw incompatible;
-            }
-            throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
-        }
-    }
-
     /** Gives back what was taken in this search. */
     void giveBack(List<Integer> slots) throws LinkLostException {
-        for (int slot : slots) {
-            holder.delete(names.hold(slot));
-            taken.remove(slot);
-        }
+        taken.giveBack(slots);
     }
 }

@@ -12,7 +12,8 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
  * @param collecting whether this client is the one that takes several slots now
  */
 record Wants(int most, int least, boolean certain, boolean collecting) {
-    private static final int A_FEW = 16;
+    /** So many can be looked at at once instead of asking whether that is worth it. */
+    static final int A_FEW = 16;
 
     static Wants of(ExchangeRequest request, boolean collecting) {
         int most = 0;

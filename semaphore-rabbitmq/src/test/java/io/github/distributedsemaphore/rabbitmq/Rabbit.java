@@ -62,6 +62,11 @@ final class Rabbit {
                 new ExchangeRequest(List.of(), Arrays.stream(wants).boxed().toList(), 1, false));
     }
 
+    /** As for somebody who waits, and will ask again. */
+    static ExchangeResult takeWaiting(BackendSession session, int want) {
+        return session.exchange(new ExchangeRequest(List.of(), List.of(want), 1, true));
+    }
+
     static Hold takeOne(BackendSession session) {
         return granted(take(session, 1).answers().get(0)).get(0);
     }

@@ -4,6 +4,7 @@ import static io.github.distributedsemaphore.rabbitmq.Rabbit.giveBack;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.granted;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.take;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeOne;
+import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeWaiting;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -156,7 +157,8 @@ class SessionTest {
 
     private Hold stealFrom(Hold hold) {
         RabbitServer.delete(names.hold(hold.slot()));
-        return takeOne(otherSession);
+        // An attempt would be refused until the holder has been told.
+        return granted(takeWaiting(otherSession, 1).answers().get(0)).get(0);
     }
 
     @Test

@@ -1,0 +1,33 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Waits for answers that arrive on another thread. */
+final class Answers {
+    private Answers() {}
+
+    /**
+     * Waits until there is an answer, whatever interrupts come; they are handed on.
+     *
+     * @param end when to give up, by {@link System#nanoTime}
+     */
+    static <T> T await(Future<T> answer, long end) throws ExecutionException, TimeoutException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return answer.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.InterruptShield;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The slots whose holds one search has declared and nobody has been told of. They are verified before they count: the slot
+ * still exists, and the hold is still ours. For one thread.
+ */
+final class TakenSlots {
+    private final QueueNames names;
+    private final HolderConnection holder;
+    private final QueueSight sight;
+    private final Epochs epochs;
+    private final CallBudget budget;
+    private final InterruptShield shield;
+    private final Set<Integer> taken = new TreeSet<>();
+    private long confirmedFrom = System.nanoTime();
+    private long epoch;
+
+    TakenSlots(
+            QueueNames names,
+            HolderConnection holder,
+            QueueSight sight,
+            Epochs epochs,
+            CallBudget budget,
+            InterruptShield shield) {
+        this.names = names;
+        this.holder = holder;
+        this.sight = sight;
+        this.epochs = epochs;
+        this.budget = budget;
+        this.shield = shield;
+    }
+
+    /** When the request was sent by which the broker confirmed the holds, by {@link System#nanoTime}. */
+    long confirmedFrom() {
+        return confirmedFrom;
+    }
+
+    /** The epoch from which on a run of them belongs to each slot that was taken. */
+    long epoch() {
+        return epoch;
+    }
+
+    Set<Integer> slots() {
+        return taken;
+    }
+
+    int size() {
+        return taken.size();
+    }
+
+    boolean contains(int slot) {
+        return taken.contains(slot);
+    }
+
+    /**
+     * Declares a hold.
+     *
+     * @return false if somebody else was faster
+     */
+    boolean declare(int slot) throws LinkLostException {
+        if (taken.isEmpty()) {
+            confirmedFrom = System.nanoTime();
+        }
+        return holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK && taken.add(slot);
+    }
+
+    /**
+     * Verifies what was declared: a slot may have been removed between probe and declaration, and an operator or a policy
+     * may have deleted the hold. A hold above a gap in the slots, left by an administrator that was broken off, does not
+     * count either, therefore the first slot is looked at too.
+     *
+     * @return false if a slot is gone
+     */
+    boolean confirm() throws LinkLostException {
+        if (taken.isEmpty()) {
+            return true;
+        }
+        epochs.sendFor();
+        List<Integer> declared = List.copyOf(taken);
+        List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
+        queues.add(names.slot(1));
+        List<Existence> found = sight.look(queues, () -> holder);
+        boolean exists = found.get(declared.size()) == Existence.PRESENT;
+        List<Integer> removed = new ArrayList<>();
+        for (int i = 0; i < declared.size(); i++) {
+            if (!exists || found.get(i) == Existence.ABSENT) {
+                removed.add(declared.get(i));
+            }
+        }
+        giveBack(removed);
+        if (!drawEpoch()) {
+            giveBack(List.copyOf(taken));
+            return false;
+        }
+        if (epochs.areShared()) {
+            lookAgain();
+        }
+        return removed.isEmpty();
+    }
+
+    /** Whoever has lost its slot by now may have drawn later than the one who has it. */
+    private void lookAgain() throws LinkLostException {
+        confirmedFrom = System.nanoTime();
+        for (int slot : List.copyOf(taken)) {
+            if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
+                taken.remove(slot);
+            }
+        }
+    }
+
+    /**
+     * After the declaration and before the last look at the hold, so that it was drawn while the slot was ours.
+     *
+     * @return false if there is none because the semaphore is gone
+     */
+    private boolean drawEpoch() throws LinkLostException {
+        if (taken.isEmpty()) {
+            return true;
+        }
+        try {
+            epoch = epochs.draw(budget, shield);
+            return true;
+        } catch (ProbeFailedException | IncompatibleStateException e) {
+            if (holder.look(names.slot(1)) == QueueAnswer.ABSENT) {
+                return false;
+            }
+            if (e instanceof IncompatibleStateException incompatible) {
+                throw incompatible;
+            }
+            throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Deletes holds again. */
+    void giveBack(List<Integer> slots) throws LinkLostException {
+        for (int slot : slots) {
+            holder.delete(names.hold(slot));
+            taken.remove(slot);
+        }
+    }
+}
