@@ -39,7 +39,8 @@ final class HolderConnection {
     HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost) {
         this.connections = connections;
         this.onLost = onLost;
-        this.opened = connections.open(purpose);
+        // Its consumers only count holders: the client library would warn of each when their queue is deleted.
+        this.opened = connections.open(purpose, /* told */ false);
         opened.connection().addShutdownListener(signal -> lost("the connection is gone: " + signal.getMessage()));
     }
 

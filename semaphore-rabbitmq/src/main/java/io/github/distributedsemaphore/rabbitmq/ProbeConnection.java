@@ -148,7 +148,7 @@ final class ProbeConnection implements AutoCloseable {
             }
             Line present = line;
             if (present == null || !present.isOpen()) {
-                present = new Line(connections.open("semaphore probes"));
+                present = new Line(connections.open("semaphore probes", /* told */ true));
                 line = present;
             }
             return present;

@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -35,6 +36,10 @@ final class RabbitConnections implements AutoCloseable {
     private static final int SEND_BUFFER = 1 << 18;
 
     private static final long IDLE_SECONDS = 10;
+
+    /** What remains of the client library's without the cancel notification and what only publishers need. */
+    private static final Map<String, Object> UNTOLD =
+            Map.of("authentication_failure_close", true, "connection.blocked", true);
 
     private static final Logger LOG = LoggerFactory.getLogger(RabbitConnections.class);
 
@@ -89,13 +94,14 @@ final class RabbitConnections implements AutoCloseable {
      * Opens a connection. On a thread of our own: a caller on an interrupted virtual thread would close the socket.
      *
      * @param purpose what it is for, to be seen by the broker's operator
+     * @param told whether consumers are told when their queue is deleted
      */
-    Opened open(String purpose) {
+    Opened open(String purpose, boolean told) {
         CompletableFuture<Opened> opening = new CompletableFuture<>();
         if (executor.isShutdown()) {
             throw Failures.unavailable(settings.broker() + ": the client is closed", null);
         }
-        executor.execute(() -> connect(purpose, opening));
+        executor.execute(() -> connect(purpose, told, opening));
         try (InterruptShield shield = new InterruptShield()) {
             return await(opening, settings.timeout().toNanos(), shield);
         } catch (ExecutionException e) {
@@ -118,12 +124,12 @@ final class RabbitConnections implements AutoCloseable {
         }
     }
 
-    private void connect(String purpose, CompletableFuture<Opened> opening) {
+    private void connect(String purpose, boolean told, CompletableFuture<Opened> opening) {
         AtomicReference<@Nullable Socket> socket = new AtomicReference<>();
         try {
             List<Address> order = new ArrayList<>(settings.addresses());
             Collections.shuffle(order);
-            Connection connection = factory(socket).newConnection(order, purpose);
+            Connection connection = factory(socket, told).newConnection(order, purpose);
             Socket used = socket.get();
             if (used == null || !opening.complete(new Opened(connection, used))) {
                 // Nobody waits for it any more.
@@ -134,7 +140,7 @@ final class RabbitConnections implements AutoCloseable {
         }
     }
 
-    private ConnectionFactory factory(AtomicReference<@Nullable Socket> socket) {
+    private ConnectionFactory factory(AtomicReference<@Nullable Socket> socket, boolean told) {
         ConnectionFactory factory = new ConnectionFactory();
         factory.setUsername(settings.user());
         factory.setPassword(settings.password());
@@ -156,6 +162,9 @@ final class RabbitConnections implements AutoCloseable {
             used.setSendBufferSize(SEND_BUFFER);
             socket.set(used);
         });
+        if (!told) {
+            factory.getClientProperties().put("capabilities", UNTOLD);
+        }
         if (settings.tls() != null) {
             factory.useSslProtocol(settings.tls());
             // After the configurator, to which it adds: the other way round nobody would look at the host's name.

@@ -2,8 +2,10 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -23,6 +25,7 @@ class QueueNamesTest {
             for (int slot : List.of(1, 11, 1_000)) {
                 assertThat(all.add(names.slot(slot))).isTrue();
                 assertThat(all.add(names.hold(slot))).isTrue();
+                assertThat(all.add(names.count(SlotBlock.of(slot, slot)))).isTrue();
             }
         }
         assertThat(all).doesNotContain(Mailbox.EXCHANGE);
@@ -33,6 +36,21 @@ class QueueNamesTest {
         String longest = "%".repeat(QueueNames.MAX_NAME_BYTES);
         assertThat(new QueueNames(longest).slot(QueueNames.MAX_SLOTS)).hasSizeLessThan(255);
         assertThat(new QueueNames(longest).mutex()).isNotEqualTo(new QueueNames(longest.substring(1) + "x").mutex());
+    }
+
+    @Test
+    void theLastSlotOfABlockTellsTheFirst() {
+        Map<Integer, Integer> firsts = new HashMap<>();
+        for (int limit = 1; limit <= QueueNames.MAX_SLOTS; limit++) {
+            List<SlotBlock> blocks = SlotBlock.upTo(limit);
+            assertThat(blocks.stream().mapToInt(SlotBlock::size).sum()).isEqualTo(limit);
+            for (SlotBlock block : blocks) {
+                assertThat(firsts.computeIfAbsent(block.last(), last -> block.first()))
+                        .isEqualTo(block.first());
+                assertThat(SlotBlock.of(block.first(), limit)).isEqualTo(block);
+                assertThat(SlotBlock.of(block.last(), limit)).isEqualTo(block);
+            }
+        }
     }
 
     @Test
