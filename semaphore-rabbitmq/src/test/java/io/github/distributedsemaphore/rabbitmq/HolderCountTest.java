@@ -172,6 +172,22 @@ class HolderCountTest {
     }
 
     @Test
+    void thatIsSoAlsoWhenAnotherProgramRemovesThemAndLeavesTheCountQueue() throws Exception {
+        backend.admin().create(name, 40);
+        List<Hold> holds = takeAll(session, 40);
+        awaitCounted(40, 40);
+        for (int slot = 40; slot > 20; slot--) {
+            channel.queueDelete(names.slot(slot));
+        }
+        giveBack(session, holds.stream().filter(hold -> hold.slot() <= 20).toArray(Hold[]::new));
+        assertThat(counted(40)).isEqualTo(20);
+        assertThat(takeAll(otherSession, 20)).hasSize(20);
+        assertFull(otherSession);
+        backend.admin().resize(name, 40);
+        backend.admin().resize(name, 20);
+    }
+
+    @Test
     void slotsThatAreAddedAgainWhileTheirHoldersAreStillThereAreHeld() {
         backend.admin().create(name, 40);
         List<Hold> holds = takeAll(session, 40);
