@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
 import java.util.List;
@@ -138,10 +139,15 @@ final class TakenSlots {
         }
     }
 
-    /** Deletes holds again. */
+    /** Deletes holds again. One that the broker refuses to delete costs the connection: nobody would know that it is left. */
     void giveBack(List<Integer> slots) throws LinkLostException {
         for (int slot : slots) {
-            holder.delete(names.hold(slot));
+            try {
+                holder.delete(names.hold(slot));
+            } catch (SemaphoreException e) {
+                holder.drop("a hold could not be given back: " + e.getMessage());
+                throw e;
+            }
             taken.remove(slot);
         }
     }

@@ -2,17 +2,25 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 /** What goes wrong becomes the declared exception, at once, and nothing is left behind. */
@@ -62,6 +70,38 @@ class FailureTest {
             backend.close();
         } finally {
             RabbitServer.ctl("delete_user", "stranger");
+        }
+    }
+
+    @Test
+    void aHoldThatMayNotBeDeletedAnyMoreIsGivenBackByTheEndOfTheConnection() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        QueueNames names = new QueueNames(name);
+        RabbitServer.ctl("add_user", "fickle", "secret");
+        RabbitServer.ctl("set_permissions", "fickle", ".*", ".*", ".*");
+        String uri = "amqp://fickle:secret@127.0.0.1:" + RabbitServer.port();
+        List<String> lost = new CopyOnWriteArrayList<>();
+        try (RabbitConnections connections = new RabbitConnections(
+                        RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                ProbeConnection probes = new ProbeConnection(connections);
+                InterruptShield shield = new InterruptShield();
+                Connection observer = Rabbit.connection()) {
+            TakenSlots taken = new TakenSlots(
+                    names,
+                    new HolderConnection(connections, "a test", lost::add),
+                    new QueueSight(probes),
+                    Epochs.counted(),
+                    CallBudget.of("a test", Duration.ofSeconds(5)),
+                    shield);
+            assertThat(taken.declare(1)).isTrue();
+            RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
+            RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
+                    + " || C <- rabbit_channel:list_local()].");
+            assertThatThrownBy(() -> taken.giveBack(List.of(1))).isInstanceOf(BackendAccessException.class);
+            assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
+            await().until(() -> !Rabbit.exists(observer, names.hold(1)));
+        } finally {
+            RabbitServer.ctl("delete_user", "fickle");
         }
     }
 
