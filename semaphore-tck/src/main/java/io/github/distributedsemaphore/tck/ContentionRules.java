@@ -6,6 +6,9 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.Operation;
+import io.github.distributedsemaphore.tck.history.Workload;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,6 +85,20 @@ public abstract class ContentionRules {
                         .isTrue();
             }
         }
+    }
+
+    /** Refusals, grants and releases are judged together: there is one order of all calls that explains each answer. */
+    @Test
+    @Rule({"1.2", "2.8"})
+    void oneOrderOfAllCallsExplainsEveryRefusal(TckFixture tck) {
+        Workload workload = Workload.of(3, 6, tck.random().nextLong())
+                .withLargest(2)
+                .withRounds(tck.rounds(2_000, 200), (int) BUDGET.toMillis());
+        History history = tck.contend(tck.create(3), 2, workload);
+        assertThat(history.operations())
+                .as("refusals, without which nothing was shown")
+                .anyMatch(operation ->
+                        operation.kind() == Operation.Kind.TRY && operation.outcome() == Operation.Outcome.REFUSED);
     }
 
     @Test

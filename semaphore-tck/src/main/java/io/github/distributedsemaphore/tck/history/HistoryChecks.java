@@ -12,7 +12,8 @@ public final class HistoryChecks {
     private HistoryChecks() {}
 
     /**
-     * Finds what breaks safety, fencing, refusals and loss.
+     * Finds what breaks safety, fencing, refusals and loss. What passes when each call is judged alone is judged as a whole:
+     * there must be an order of all calls that explains them. If that cannot be decided it counts as a violation too.
      *
      * @param history what happened
      * @param fencing whether the epochs mean something
@@ -20,8 +21,15 @@ public final class HistoryChecks {
      * @return what is wrong; empty if nothing
      */
     public static List<Violation> violations(History history, boolean fencing, Duration detection) {
+        return violations(history, fencing, detection, LinearizabilitySearch.BUDGET);
+    }
+
+    static List<Violation> violations(History history, boolean fencing, Duration detection, int budget) {
         List<Violation> violations = violationsButRefusals(history, fencing);
         violations.addAll(RefusalCheck.check(history, detection.toNanos()));
+        if (violations.isEmpty()) {
+            violations.addAll(LinearizabilitySearch.check(history, detection.toNanos(), fencing, budget));
+        }
         return violations;
     }
 

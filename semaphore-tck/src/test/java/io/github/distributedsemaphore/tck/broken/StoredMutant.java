@@ -41,6 +41,16 @@ enum StoredMutant implements Mutant {
                 }
             })),
 
+    /** Now and then an attempt is told that nothing is free, whatever is. */
+    FULL_NOW_AND_THEN(ContentionRules.class, "2.8", "was refused 1", Variants.stored(() -> new MemorySemaphore() {
+        private int looks;
+
+        @Override
+        protected List<Integer> freeSlots(int atMost) {
+            return ++looks % 5 == 0 ? List.of() : super.freeSlots(atMost);
+        }
+    })),
+
     /** Now and then a release frees nothing: redisson #2045. */
     A_RELEASE_IS_FORGOTTEN(
             ContentionRules.class, "2.9", "lost permits: only 2 of 3", Variants.stored(Variants.LONG, () -> {

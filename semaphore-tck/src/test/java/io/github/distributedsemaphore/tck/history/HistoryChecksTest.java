@@ -3,6 +3,8 @@ package io.github.distributedsemaphore.tck.history;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.tck.history.LinearizabilitySearch.Verdict;
+import io.github.distributedsemaphore.tck.history.LinearizabilitySearch.View;
 import io.github.distributedsemaphore.tck.history.Operation.Kind;
 import io.github.distributedsemaphore.tck.history.Operation.Outcome;
 import java.time.Duration;
@@ -14,6 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The checks find what is wrong and nothing else. */
 class HistoryChecksTest {
     private static final int MANY = 20_000;
+    private static final long SEED = System.nanoTime();
 
     @Test
     void theSweepAgreesWithTryingEveryOrder() {
@@ -51,6 +54,117 @@ class HistoryChecksTest {
             found += accepted ? 0 : 1;
         }
         assertThat(found).as("found of " + impossible + " impossible histories").isGreaterThan(impossible * 9 / 10);
+    }
+
+    @Test
+    void theSearchByNumbersAgreesWithTryingEveryOrder() {
+        RandomHistories histories = new RandomHistories(SEED);
+        int impossible = 0;
+        for (int i = 0; i < MANY; i++) {
+            History history = i % 2 == 0 ? without(Kind.RESIZE, histories.mixed()) : histories.withRefusals();
+            impossible += agrees(history, View.NUMBERS, Linearization.View.NUMBERS) ? 0 : 1;
+        }
+        assertThat(impossible).as("impossible histories among them").isBetween(MANY / 10, MANY * 9 / 10);
+    }
+
+    @Test
+    void theSearchBySlotsAgreesWithTryingEveryOrder() {
+        RandomHistories histories = new RandomHistories(SEED);
+        int impossible = 0;
+        for (int i = 0; i < MANY; i++) {
+            History history = without(Kind.TRY, histories.mixed());
+            impossible += agrees(history, View.SLOTS, Linearization.View.SLOTS_AND_EPOCHS) ? 0 : 1;
+        }
+        assertThat(impossible).as("impossible histories among them").isBetween(MANY / 20, MANY * 19 / 20);
+    }
+
+    /** Returns what both say. */
+    private static boolean agrees(History history, View view, Linearization.View all) {
+        boolean possible = new Linearization(history, all).exists();
+        assertThat(search(view, history, LinearizabilitySearch.BUDGET).verdict())
+                .as(() -> "seed " + SEED + "\n" + String.join("\n", history.lines()))
+                .isEqualTo(possible ? Verdict.POSSIBLE : Verdict.IMPOSSIBLE);
+        return possible;
+    }
+
+    private static History without(Kind kind, History history) {
+        return new History(
+                history.limit(),
+                history.operations().stream().filter(it -> it.kind() != kind).toList());
+    }
+
+    private static LinearizabilitySearch.Result search(View view, History history, int budget) {
+        return new LinearizabilitySearch(view, history, 0, budget).run();
+    }
+
+    /** What was granted to one waiter may go to another, who gave it a slot that was released in between. */
+    @Test
+    void aGrantMayTakeEffectBeforeItsSlotIsKnown() {
+        HeldSlot one = new HeldSlot(1, 1, 1);
+        HeldSlot handedOn = new HeldSlot(2, 1, 2);
+        List<Operation> operations = new ArrayList<>(List.of(
+                RandomHistories.grant("a", 0, 10, one),
+                RandomHistories.grant("b", 20, 100, handedOn),
+                RandomHistories.operation("c", Kind.TRY, 30, 40, Outcome.REFUSED, 1, List.of()),
+                RandomHistories.release("a", 50, 60, Outcome.OK, one),
+                RandomHistories.grant("d", 70, 80, new HeldSlot(3, 2, 1))));
+        assertThat(HistoryChecks.violations(new History(2, operations), true, Duration.ZERO))
+                .isEmpty();
+    }
+
+    /** A verdict that nobody can give is not a good one. */
+    @Test
+    void aSearchThatGivesUpIsAViolationThatNamesTheBudget() {
+        List<Operation> operations = new ArrayList<>();
+        for (int i = 1; i <= 10; i++) {
+            operations.add(RandomHistories.grant("p" + i, 0, 100, new HeldSlot(i, i, i)));
+        }
+        History history = new History(10, operations);
+        assertThat(HistoryChecks.violations(history, true, Duration.ZERO)).isEmpty();
+        assertThat(HistoryChecks.violations(history, true, Duration.ZERO, 1))
+                .hasSize(2)
+                .first()
+                .asString()
+                .startsWith("[2.8] nobody knows whether the history is possible")
+                .contains("more than 1 states, the budget of the search, before p");
+    }
+
+    @Test
+    void moreCallsUnderWayThanTheSearchCanTellApartAreAViolation() {
+        List<Operation> operations = new ArrayList<>();
+        for (int i = 1; i <= 64; i++) {
+            operations.add(RandomHistories.grant("p" + i, 0, 100, new HeldSlot(i, i, i)));
+        }
+        assertThat(HistoryChecks.violations(new History(64, operations), true, Duration.ZERO))
+                .first()
+                .asString()
+                .contains("more than 63 calls were under way at 0");
+    }
+
+    @Test
+    void theSearchSaysWhatCannotBeExplained() {
+        History history = new History(
+                1,
+                List.of(
+                        RandomHistories.grant("a", 0, 10, new HeldSlot(1, 1, 1)),
+                        RandomHistories.operation("b", Kind.ACQUIRE, 5, 30, Outcome.REFUSED, 1, List.of()),
+                        RandomHistories.grant("c", 20, 40, new HeldSlot(2, 1, 2))));
+        String before = "no order of the calls explains that c was granted [2:1@2] between 20 and 40. Before that, ";
+        String after = "; the other calls under way: none";
+        assertThat(search(View.NUMBERS, history, 10).reason()).isEqualTo(before + "1 of 1 held" + after);
+        assertThat(search(View.SLOTS, history, 10).reason()).isEqualTo(before + "1 of 1 held, slots {1}" + after);
+    }
+
+    /** Whoever died may have held what it asked for last. */
+    @Test
+    void anAttemptOfUnknownOutcomeExplainsRefusalsFromThenOn() {
+        Operation refusal = RandomHistories.operation("b", Kind.TRY, 30, 40, Outcome.REFUSED, 1, List.of());
+        for (long asked : new long[] {20, 50}) {
+            Operation unknown = RandomHistories.operation("a", Kind.TRY, asked, 60, Outcome.UNKNOWN, 1, List.of());
+            assertThat(search(View.NUMBERS, new History(1, List.of(unknown, refusal)), 10)
+                            .verdict())
+                    .isEqualTo(asked < 30 ? Verdict.POSSIBLE : Verdict.IMPOSSIBLE);
+        }
     }
 
     @Test

@@ -41,9 +41,12 @@ class HistoryCorpusTest {
                 "1.2-two-in-one-slot",
                 "1.2-one-too-many",
                 "1.2-removed-slot",
+                "2.8-refused-before-anybody-can-have-held",
+                "2.8-refused-by-a-grant-that-nobody-held",
                 "2.8-refused-though-free",
                 "6.4-loss-told-twice",
                 "6.5-loss-after-release",
+                "7.1-epoch-against-the-order",
                 "7.1-epoch-falls",
                 "7.1-epoch-twice"
             })

@@ -48,6 +48,33 @@ final class RandomHistories {
         return new History(history.limit(), operations);
     }
 
+    /** Everything at once: several permits in one call, epochs, refusals, and a limit that may change. */
+    History mixed() {
+        int limit = 1 + random.nextInt(3);
+        List<Operation> operations = new ArrayList<>();
+        int grants = 2 + random.nextInt(2);
+        for (int i = 0; i < grants; i++) {
+            List<HeldSlot> held = new ArrayList<>();
+            for (int slot = 1 + random.nextInt(limit); slot <= limit && held.size() < 2; slot++) {
+                held.add(new HeldSlot(10L * i + slot, slot, random.nextInt(grants)));
+            }
+            int[] at = random.ints(4, 0, END).sorted().toArray();
+            operations.add(operation("p" + i, Kind.ACQUIRE, at[0], at[1], Outcome.OK, held.size(), held));
+            if (random.nextInt(4) > 0) {
+                operations.add(
+                        new Operation("p" + i, Kind.RELEASE, at[2], at[3], Outcome.OK, held.size(), held, at[2]));
+            }
+        }
+        if (random.nextBoolean()) {
+            int[] at = random.ints(2, 0, END).sorted().toArray();
+            int other = 1 + random.nextInt(3);
+            operations.add(operation("admin", Kind.RESIZE, at[0], at[1], Outcome.OK, other, List.of()));
+        }
+        int[] at = random.ints(2, 0, END).sorted().toArray();
+        operations.add(operation("r", Kind.TRY, at[0], at[1], Outcome.REFUSED, 1, List.of()));
+        return new History(limit, operations);
+    }
+
     /** What a correct semaphore did at single instants, seen through calls that begin before and return after them. */
     History correct() {
         int limit = 1 + random.nextInt(3);
