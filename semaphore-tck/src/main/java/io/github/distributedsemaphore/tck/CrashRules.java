@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -33,6 +34,7 @@ public abstract class CrashRules {
         long kill = System.nanoTime();
         agent.kill9();
         long dead = System.nanoTime();
+        tck.reached(Sometimes.KILLED_HOLDING);
         if (!tck.has(Capability.CRASH_RELEASE)) {
             assertStaysTaken(tck, waiting.semaphore(name), waiter);
             return;
@@ -44,6 +46,7 @@ public abstract class CrashRules {
                 waiter::isDone);
         long granted = System.nanoTime();
         Permit permit = waiter.get();
+        tck.reached(Sometimes.SERVED_BY_A_CRASH);
         tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), granted - dead);
         assertThat(Duration.ofNanos(granted - kill))
                 .as(
@@ -161,6 +164,7 @@ public abstract class CrashRules {
         Pause.millis(tck.quiet().toMillis());
         assertThat(waiting).isNotDone();
         agent.kill9();
+        tck.reached(Sometimes.KILLED_WAITING);
         tck.home().admin().destroy(name);
         tck.await(
                 "what a killed client left at the backend is gone",

@@ -1,17 +1,13 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.report.HistoryFigures;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,7 +36,7 @@ final class FaultHistory {
 
     void run() throws Exception {
         FaultScene scene = FaultScene.of(tck, shape);
-        FaultStrikes strikes = new FaultStrikes(tck, shape, scene, recorder, random);
+        FaultStrikes strikes = new FaultStrikes(tck, shape, scene, recorder, random, traffic);
         long start = System.nanoTime();
         List<Task<Boolean>> workers = startWorkers(scene);
         Pause.millis(tck.histories().calm().toMillis());
@@ -67,9 +63,10 @@ final class FaultHistory {
     private List<Task<Boolean>> startWorkers(FaultScene scene) {
         List<Task<Boolean>> workers = new ArrayList<>();
         for (int i = 0; i < WORKERS; i++) {
-            SemaphoreClient client = scene.clients().get(i % scene.clients().size());
-            FaultWorker worker = new FaultWorker(
-                    client.semaphore(scene.name()), recorder, new Random(random.nextLong()), traffic, over);
+            int client = i % scene.clients().size();
+            DistributedSemaphore semaphore = scene.clients().get(client).semaphore(scene.name());
+            FaultWorker worker =
+                    new FaultWorker(semaphore, client, recorder, new Random(random.nextLong()), traffic, over);
             workers.add(tck.spawn("worker " + i, worker::work));
         }
         return workers;
@@ -84,7 +81,10 @@ final class FaultHistory {
         while (System.nanoTime() - start < plan.length().toNanos() || (struck == 0 && tried < 20)) {
             Pause.millis(plan.gapMillis(random));
             tried++;
-            struck += strikes.strike() ? 1 : 0;
+            if (strikes.strike()) {
+                struck++;
+                shape.reaches().forEach(tck::reached);
+            }
         }
         strikes.end();
         if (struck == 0) {
@@ -105,9 +105,11 @@ final class FaultHistory {
                 .toList();
         HistoryFigures figures = HistoryFigures.of(shape.name(), struck, length, history, violations.size());
         tck.measure(figures);
+        tck.expect(shape.expects(tck.guarantees()));
+        tck.reached(history);
         if (!violations.isEmpty()) {
             throw new AssertionError("under " + shape + " " + violations.get(0) + " (and " + (violations.size() - 1)
-                    + " more; tck.seed=" + tck.seed() + ", " + kept(history) + ")");
+                    + " more; tck.seed=" + tck.seed() + ", " + tck.keep(shape.name(), history) + ")");
         }
         requireMeaning(history, figures, disturbed);
     }
@@ -122,17 +124,6 @@ final class FaultHistory {
             throw new FaultMissedException(
                     "the history proves nothing: " + before + " grants before the first fault where it must be " + least
                             + ", at most " + figures.mostHeld() + " of " + LIMIT + " held at once; " + figures.line());
-        }
-    }
-
-    private String kept(History history) {
-        Path file = tck.run().reports().resolve(shape + ".history");
-        try {
-            Files.createDirectories(tck.run().reports());
-            Files.write(file, history.lines());
-            return "the history is in " + file;
-        } catch (IOException e) {
-            throw new UncheckedIOException("the history cannot be written to " + file, e);
         }
     }
 }

@@ -1,7 +1,12 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.tck.history.Sometimes;
+import java.util.EnumSet;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A kind of fault that a history is recorded under. */
@@ -59,6 +64,38 @@ enum FaultShape {
 
     Place place() {
         return place;
+    }
+
+    /** What has happened with each fault of this kind that took effect. */
+    Set<Sometimes> reaches() {
+        return switch (this) {
+            case RESET, FINISH, REFUSED -> EnumSet.of(Sometimes.CUT_SHORTLY);
+            case LONG_CUT -> EnumSet.of(Sometimes.CUT_FOR_LONG);
+            default -> EnumSet.noneOf(Sometimes.class);
+        };
+    }
+
+    /** What must happen now and then in a history under this kind of fault, or it has not seen what the fault can do. */
+    Set<Sometimes> expects(Guarantees guarantees) {
+        Set<Sometimes> expected = Sometimes.underContention();
+        switch (this) {
+            case LONG_CUT -> {
+                if (guarantees.has(Capability.CRASH_RELEASE)) {
+                    expected.addAll(EnumSet.of(Sometimes.LOST, Sometimes.RELEASED_AFTER_LOSS));
+                }
+            }
+            case ANSWERS_LOST, SERVER_KILLED ->
+                expected.addAll(EnumSet.of(Sometimes.ACQUIRE_UNKNOWN, Sometimes.RELEASE_UNKNOWN));
+            case HOLDER_KILLED -> expected.add(Sometimes.KILLED_HOLDING);
+            case HOLDER_STOPPED -> {
+                if (guarantees.has(Capability.LEASE)) {
+                    expected.add(Sometimes.STOPPED_BEYOND_VALIDITY);
+                }
+            }
+            case RESIZED -> expected.add(Sometimes.RESIZED_UNDER_HOLDERS);
+            default -> {}
+        }
+        return expected;
     }
 
     /** For which fault a backend may declare an exposure. */

@@ -19,22 +19,29 @@ final class FaultStrikes {
     private final FaultScene scene;
     private final HistoryRecorder recorder;
     private final Random random;
+    private final Traffic traffic;
     private final FaultyHolder holder;
 
-    FaultStrikes(TckFixture tck, FaultShape shape, FaultScene scene, HistoryRecorder recorder, Random random) {
+    FaultStrikes(
+            TckFixture tck,
+            FaultShape shape,
+            FaultScene scene,
+            HistoryRecorder recorder,
+            Random random,
+            Traffic traffic) {
         this.tck = tck;
         this.shape = shape;
         this.scene = scene;
         this.recorder = recorder;
         this.random = random;
+        this.traffic = traffic;
         this.holder = new FaultyHolder(tck, scene.name(), recorder, random);
     }
 
     /** Brings one about, from its beginning to its end; false if it met nothing. */
     boolean strike() throws InterruptedException {
         return switch (shape.place()) {
-            case LINK ->
-                strikeLink(scene.routes().get(random.nextInt(scene.routes().size())));
+            case LINK -> strikeLink(random.nextInt(scene.routes().size()));
             case SERVER -> strikeServer(scene.server().orElseThrow());
             case PROCESS -> shape == FaultShape.HOLDER_KILLED ? holder.isKilled() : holder.isStopped();
             case NOWHERE -> resize(1 + random.nextInt(HIGHEST_LIMIT));
@@ -48,16 +55,13 @@ final class FaultStrikes {
         }
     }
 
-    private boolean strikeLink(Route route) {
+    private boolean strikeLink(int client) {
+        Route route = scene.routes().get(client);
         return switch (shape) {
             case RESET -> cut(route, Ending.RESET);
             case FINISH -> cut(route, Ending.FINISH);
             case REFUSED -> refuse(route, tck.histories().faultMillis(random));
-            case LONG_CUT ->
-                refuse(
-                        route,
-                        tck.guarantees().detectionMax().toMillis()
-                                + tck.histories().faultMillis(random));
+            case LONG_CUT -> isolate(route, client);
             case STALLED -> during(route.proxy().stall());
             case REQUESTS_LOST -> during(route.proxy().lose(Direction.REQUESTS));
             case ANSWERS_LOST -> during(route.proxy().lose(Direction.ANSWERS));
@@ -71,6 +75,17 @@ final class FaultStrikes {
             return route.proxy().cut(ending) > 0;
         } catch (FaultMissedException e) {
             return false;
+        }
+    }
+
+    private boolean isolate(Route route, int client) {
+        traffic.isolate(client);
+        try {
+            return refuse(
+                    route,
+                    tck.guarantees().detectionMax().toMillis() + tck.histories().faultMillis(random));
+        } finally {
+            traffic.endIsolation();
         }
     }
 

@@ -11,7 +11,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Takes and gives back permits, whatever goes wrong meanwhile. For one thread. */
 record FaultWorker(
-        DistributedSemaphore semaphore, HistoryRecorder recorder, Random random, Traffic traffic, AtomicBoolean over) {
+        DistributedSemaphore semaphore,
+        int client,
+        HistoryRecorder recorder,
+        Random random,
+        Traffic traffic,
+        AtomicBoolean over) {
     private static final int LONGEST_WAIT_MILLIS = 100;
     private static final int LONGEST_HOLD_MILLIS = 150;
     private static final int SHORT_HOLD_MILLIS = 4;
@@ -29,6 +34,10 @@ record FaultWorker(
                     // Some hold on through a fault.
                     boolean holdsOn = random.nextInt(5) == 0;
                     Pause.millis(random.nextInt(holdsOn ? LONGEST_HOLD_MILLIS : SHORT_HOLD_MILLIS));
+                    boolean loses = random.nextBoolean();
+                    while (loses && traffic.isIsolated(client) && !over.get()) {
+                        Pause.millis(5);
+                    }
                     traffic.leave();
                     log.release(grant.get());
                 }

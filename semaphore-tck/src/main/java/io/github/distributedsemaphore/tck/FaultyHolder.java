@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Operation;
 import io.github.distributedsemaphore.tck.history.Operation.Kind;
 import io.github.distributedsemaphore.tck.history.Operation.Outcome;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -73,6 +74,9 @@ final class FaultyHolder {
         sleeper.resume();
         long asked = System.nanoTime();
         boolean valid = sleeper.state(held.get()).valid();
+        if (!valid) {
+            tck.reached(Sometimes.STOPPED_BEYOND_VALIDITY);
+        }
         release(sleeper, held.get());
         long sureUntil = valid ? asked : Math.min(asked, held.get().validUntil());
         recorder.add(operation(Kind.RELEASE, asked, System.nanoTime(), slots, sureUntil));

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -63,6 +64,7 @@ public abstract class PauseRules {
         agent.resume();
         Agent.State woken = agent.state(held);
         assertThat(woken.valid()).as("isValid after a pause beyond the lease").isFalse();
+        tck.reached(Sometimes.STOPPED_BEYOND_VALIDITY);
         assertOverlap(tck, woken.lastValid(), granted);
         tck.await(
                 "the holder is told of its loss",

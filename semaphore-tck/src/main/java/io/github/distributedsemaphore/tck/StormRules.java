@@ -53,10 +53,11 @@ public abstract class StormRules {
         Traffic traffic = new Traffic();
         List<Task<Boolean>> workers = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            DistributedSemaphore semaphore = routes.get(i % 2).client().semaphore(name);
+            int client = i % 2;
+            DistributedSemaphore semaphore = routes.get(client).client().semaphore(name);
             Random random = new Random(tck.random().nextLong());
-            workers.add(
-                    tck.spawn("storm worker " + i, new FaultWorker(semaphore, recorder, random, traffic, over)::work));
+            FaultWorker worker = new FaultWorker(semaphore, client, recorder, random, traffic, over);
+            workers.add(tck.spawn("storm worker " + i, worker::work));
         }
         StringBuilder plan = new StringBuilder("seed " + tck.seed() + ":");
         for (int plans = 0; plans == 0 || (plans < MOST_PLANS && !traffic.reached(FEW_GRANTS, wanted(tck))); plans++) {
@@ -66,6 +67,7 @@ public abstract class StormRules {
         workers.forEach(Task::result);
         History history = recorder.history(LIMIT);
         reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
+        tck.reached(history);
         assertSafe(tck, history);
         assertMeaning(tck, history);
         new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");

@@ -6,8 +6,13 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -108,10 +113,34 @@ public final class TckFixture extends ClientFixture {
             semaphores.add(client().semaphore(name));
         }
         History history = workload.run(semaphores, recorder("p"));
-        HistoryChecks.assertValid(history, has(Capability.FENCING), guarantees().detectionMax());
-        HistoryChecks.assertCouldHaveFailed(history);
+        judge(history);
         assertFree(name, workload.limit());
         return history;
+    }
+
+    /** Checks that a history without faults breaks no rule and that it could have. */
+    void judge(History history) {
+        expect(Sometimes.underContention());
+        reached(history);
+        try {
+            HistoryChecks.assertValid(
+                    history, has(Capability.FENCING), guarantees().detectionMax());
+        } catch (AssertionError e) {
+            throw new AssertionError(e.getMessage() + "\n" + keep(String.join("-", rules()), history), e);
+        }
+        HistoryChecks.assertCouldHaveFailed(history);
+    }
+
+    /** Writes a history down for whoever wants to know what happened, and says where. */
+    String keep(String name, History history) {
+        Path file = run().reports().resolve(name + ".history");
+        try {
+            Files.createDirectories(run().reports());
+            Files.write(file, history.lines());
+            return "the history is in " + file;
+        } catch (IOException e) {
+            throw new UncheckedIOException("the history cannot be written to " + file, e);
+        }
     }
 
     /**

@@ -5,11 +5,13 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.tck.agent.AgentPool;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.report.Conformance;
 import io.github.distributedsemaphore.tck.report.ConformanceFiles;
 import io.github.distributedsemaphore.tck.report.Measurements;
 import io.github.distributedsemaphore.tck.report.PortUse;
 import io.github.distributedsemaphore.tck.report.RuleResults;
+import io.github.distributedsemaphore.tck.report.StateFigures;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -196,11 +198,24 @@ final class TckRun implements AutoCloseable {
         if (settings.report()) {
             failures.collect(this::report);
         }
+        failures.collect(this::assertStatesReached);
         agents.ifPresent(pool -> failures.collect(pool::close));
         failures.collect(this::closeServer);
         failures.collect(janitor::close);
         failures.collect(this::closeHarness);
         failures.rethrow();
+    }
+
+    /** What was not reached was not tested. A quick run may be too short for some of it, and says so in its report. */
+    private void assertStatesReached() {
+        List<Sometimes> missing = measurements.states().stream()
+                .filter(StateFigures::isMissing)
+                .map(StateFigures::state)
+                .toList();
+        if (!settings.isQuick() && !missing.isEmpty()) {
+            throw new AssertionError("the run is inconclusive: it never reached " + missing
+                    + ", so what goes wrong there was not seen; tck.seed=" + settings.seed());
+        }
     }
 
     private void closeHarness() {

@@ -31,10 +31,11 @@ record TckSettings(
         boolean report,
         Path reports) {
     private static final String FULL = "full";
+    private static final String QUICK = "quick";
     private static final String SOAK = "soak=";
 
     static TckSettings from(Function<String, @Nullable String> parameters) {
-        String mode = or(parameters.apply("tck.mode"), "quick").toLowerCase(Locale.ROOT);
+        String mode = or(parameters.apply("tck.mode"), QUICK).toLowerCase(Locale.ROOT);
         TckHistories histories =
                 histories(mode).with(or(parameters.apply("tck.shapes"), ""), or(parameters.apply("tck.history"), ""));
         double factor = Double.parseDouble(or(parameters.apply("tck.timeout.factor"), "1"));
@@ -66,12 +67,16 @@ record TckSettings(
             return TckHistories.soak(Durations.parse(mode.substring(SOAK.length())));
         }
         return switch (mode) {
-            case "quick" -> TckHistories.quick();
+            case QUICK -> TckHistories.quick();
             case FULL -> TckHistories.full();
             default ->
                 throw new IllegalArgumentException(
                         "tck.mode is '" + mode + "', it must be quick, full or soak=DURATION, such as soak=10m");
         };
+    }
+
+    boolean isQuick() {
+        return mode.equals(QUICK);
     }
 
     boolean full() {

@@ -1,9 +1,13 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.report.HistoryFigures;
 import io.github.distributedsemaphore.tck.report.Measurements;
 import java.time.Duration;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /** The part of a {@link TckFixture} that waits, measures and chooses sizes. Thread-safe. */
@@ -122,6 +126,22 @@ abstract class TimedFixture {
     /** Notes what a history came to, for the report. */
     void measure(HistoryFigures figures) {
         measurements.add(figures);
+    }
+
+    /** Says which states the run has to reach, or it could not have failed. */
+    void expect(Set<Sometimes> states) {
+        measurements.expect(states);
+    }
+
+    /** Notes that a state was reached, without which the calling test would mean nothing. */
+    void reached(Sometimes state) {
+        measurements.expect(Set.of(state));
+        measurements.reached(state, 1);
+    }
+
+    /** Notes the states that a history shows. */
+    void reached(History history) {
+        HistoryChecks.reached(history).forEach(measurements::reached);
     }
 
     /**

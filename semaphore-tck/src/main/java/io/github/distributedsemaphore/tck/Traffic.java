@@ -4,9 +4,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** How busy the workers of a history are, while they work. Thread-safe. */
 final class Traffic {
+    private static final int NOBODY = -1;
+
     private final AtomicInteger grants = new AtomicInteger();
     private final AtomicInteger inside = new AtomicInteger();
     private final AtomicInteger most = new AtomicInteger();
+    private volatile int isolated = NOBODY;
 
     void enter() {
         grants.incrementAndGet();
@@ -15,6 +18,19 @@ final class Traffic {
 
     void leave() {
         inside.decrementAndGet();
+    }
+
+    /** From now on a client is cut off for so long that it loses what it holds; some of its workers hold on meanwhile. */
+    void isolate(int client) {
+        isolated = client;
+    }
+
+    void endIsolation() {
+        isolated = NOBODY;
+    }
+
+    boolean isIsolated(int client) {
+        return isolated == client;
     }
 
     /** Whether there were that many grants, and that many workers at once had one. */

@@ -5,14 +5,25 @@ import static io.github.distributedsemaphore.tck.KitTest.assertFails;
 import static io.github.distributedsemaphore.tck.KitTest.patient;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.platform.testkit.engine.EventConditions.event;
+import static org.junit.platform.testkit.engine.EventConditions.finishedWithFailure;
+import static org.junit.platform.testkit.engine.TestExecutionResultConditions.message;
 
 import io.github.distributedsemaphore.tck.KitTest.Case;
+import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What cannot be disturbed is reported with the reason, and a fault that did nothing passes for nothing. */
 class FaultKitTest {
@@ -103,6 +114,41 @@ class FaultKitTest {
     @Test
     void aServerThatATestLeftStoppedIsStartedForTheNext() {
         assertThat(KitTest.run(LeavesItStopped.class).succeeded().count()).isEqualTo(1);
+    }
+
+    static class ExpectsALoss extends Case {
+        @Test
+        @Rule("6.4")
+        void expects(TckFixture tck) {
+            tck.expect(Set.of(Sometimes.LOST));
+            tck.reached(Sometimes.CUT_SHORTLY);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"full", "soak=1s"})
+    void aLongRunThatNeverReachedAStateIsInconclusive(String mode) {
+        KitTest.results(ExpectsALoss.class, Map.of("tck.report", "false", "tck.mode", mode))
+                .containerEvents()
+                .assertThatEvents()
+                .haveExactly(
+                        1,
+                        event(finishedWithFailure(message(
+                                text -> text.startsWith("the run is inconclusive: it never reached [LOST],")))));
+    }
+
+    @Test
+    void aQuickRunReportsWhatItNeverReached(@TempDir Path folder) throws IOException {
+        KitTest.results(ExpectsALoss.class, Map.of("tck.reports", folder.toString()))
+                .containerEvents()
+                .assertStatistics(statistics -> statistics.failed(0));
+        Path report = folder.resolve("ExpectsALoss");
+        assertThat(Files.readString(report.resolve("conformance.txt")))
+                .containsPattern("sometimes lost +0 never reached")
+                .containsPattern("sometimes cut_shortly +1 \\R");
+        assertThat(Files.readString(report.resolve("conformance.json")).replaceAll("\\s", ""))
+                .contains("{\"state\":\"LOST\",\"expected\":true,\"reached\":0}")
+                .contains("{\"state\":\"CUT_FOR_LONG\",\"expected\":false,\"reached\":0}");
     }
 
     @Test

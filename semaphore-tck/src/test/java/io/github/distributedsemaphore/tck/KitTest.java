@@ -44,7 +44,7 @@ class KitTest {
         return results(section, parameters).testEvents();
     }
 
-    private static EngineExecutionResults results(Class<?> section, Map<String, String> parameters) {
+    static EngineExecutionResults results(Class<?> section, Map<String, String> parameters) {
         return EngineTestKit.engine("junit-jupiter")
                 .selectors(selectClass(section))
                 .configurationParameter("tck.patience", "500ms")

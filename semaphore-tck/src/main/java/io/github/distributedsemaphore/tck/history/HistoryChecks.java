@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.history;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /** The checks of a history. */
@@ -83,6 +84,16 @@ public final class HistoryChecks {
             throw new AssertionError("the run proves nothing: at most " + most + " of " + history.limit()
                     + " held at once, " + grants + " grants, " + releases + " releases");
         }
+    }
+
+    /**
+     * Finds the states that a run has to reach now and then.
+     *
+     * @param history what happened
+     * @return those that it shows, and how often; of the other ones it cannot tell
+     */
+    public static Map<Sometimes, Long> reached(History history) {
+        return StatesReached.in(history);
     }
 
     /**

@@ -25,6 +25,7 @@ import java.util.Set;
  * @param rules the verdict of each rule, in the order of the book
  * @param bounds the bounds
  * @param histories what the recorded histories came to
+ * @param states which states were reached that a run must reach, or it could not have failed
  * @param untouched methods of the port that no test called
  * @param unproven what the harness admits not to show: a reason by rule
  */
@@ -37,6 +38,7 @@ public record Conformance(
         List<Verdict> rules,
         List<BoundReport> bounds,
         List<HistoryFigures> histories,
+        List<StateFigures> states,
         Set<String> untouched,
         Map<String, String> unproven) {
 
@@ -93,6 +95,7 @@ public record Conformance(
                 verdicts(results.all()),
                 BoundReport.of(guarantees, measurements),
                 measurements.histories(),
+                measurements.states(),
                 use.untouched(),
                 unproven);
     }

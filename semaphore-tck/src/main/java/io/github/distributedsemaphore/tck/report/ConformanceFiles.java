@@ -49,6 +49,7 @@ public final class ConformanceFiles {
         conformance.bounds().forEach(bound -> bounds.add(bound(bound)));
         json.add("bounds", bounds);
         json.add("histories", GSON.toJsonTree(conformance.histories()));
+        json.add("states", GSON.toJsonTree(conformance.states()));
         json.add("unproven", object(conformance.unproven()));
         JsonArray untouched = new JsonArray();
         conformance.untouched().forEach(untouched::add);
@@ -120,6 +121,7 @@ public final class ConformanceFiles {
                 .histories()
                 .forEach(figures ->
                         text.append("history ").append(figures.line()).append('\n'));
+        conformance.states().forEach(state -> text.append(line(state)));
         conformance
                 .unproven()
                 .forEach((rule, reason) -> text.append("unproven ")
@@ -144,6 +146,15 @@ public final class ConformanceFiles {
                 readable(bound.p99()),
                 readable(bound.max()),
                 bound.remark());
+    }
+
+    private static String line(StateFigures state) {
+        return String.format(
+                Locale.ROOT,
+                "sometimes %-24s %10d %s%n",
+                state.state().name().toLowerCase(Locale.ROOT),
+                state.reached(),
+                state.isMissing() ? "never reached: what goes wrong there was not seen" : "");
     }
 
     private static String readable(long nanos) {

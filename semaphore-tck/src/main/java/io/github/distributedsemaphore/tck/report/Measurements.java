@@ -1,11 +1,15 @@
 package io.github.distributedsemaphore.tck.report;
 
 import io.github.distributedsemaphore.tck.Bound;
+import io.github.distributedsemaphore.tck.history.Sometimes;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
@@ -16,6 +20,8 @@ public final class Measurements {
 
     private final Map<Bound, Histogram> histograms = new EnumMap<>(Bound.class);
     private final Queue<HistoryFigures> histories = new ConcurrentLinkedQueue<>();
+    private final Set<Sometimes> expected = ConcurrentHashMap.newKeySet();
+    private final Map<Sometimes, Long> reached = new ConcurrentHashMap<>();
 
     /** Creates it, empty. */
     public Measurements() {
@@ -51,6 +57,36 @@ public final class Measurements {
     public List<HistoryFigures> histories() {
         return histories.stream()
                 .sorted(Comparator.comparing(HistoryFigures::shape))
+                .toList();
+    }
+
+    /**
+     * Says which states the run has to reach, or it could not have failed.
+     *
+     * @param states the states
+     */
+    public void expect(Set<Sometimes> states) {
+        expected.addAll(states);
+    }
+
+    /**
+     * Notes that a state was reached.
+     *
+     * @param state the state
+     * @param times how often
+     */
+    public void reached(Sometimes state, long times) {
+        reached.merge(state, times, Long::sum);
+    }
+
+    /**
+     * Returns which states were expected and which were reached.
+     *
+     * @return one for each state that there is
+     */
+    public List<StateFigures> states() {
+        return Arrays.stream(Sometimes.values())
+                .map(state -> new StateFigures(state, expected.contains(state), reached.getOrDefault(state, 0L)))
                 .toList();
     }
 
