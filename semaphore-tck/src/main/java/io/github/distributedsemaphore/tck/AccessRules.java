@@ -4,18 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.history.Workload;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -92,6 +99,49 @@ public abstract class AccessRules {
             SemaphoreClient client = tck.own(accounts.connectWrongly(ClientSpec.plain()));
             client.semaphore(name).tryAcquire();
         });
+    }
+
+    @Test
+    @Rule("15.4")
+    void theLeastRightsSufficeForAllThatAClientDoes(TckFixture tck) {
+        Accounts accounts = tck.accounts();
+        SemaphoreClient one = tck.own(accounts.connect(ClientSpec.plain()));
+        SemaphoreClient other = tck.own(accounts.connect(ClientSpec.plain()));
+        String name = tck.created(tck.uniqueName("least"));
+        Workload workload = Workload.of(2, 4, tck.random().nextLong()).withRounds(tck.rounds(500, 50), 1_000);
+        Map<String, ThrowingCallable> uses = new LinkedHashMap<>();
+        uses.put("create", () -> one.admin().create(name, 2));
+        uses.put(
+                "contend",
+                () -> tck.judge(
+                        workload.run(List.of(one.semaphore(name), other.semaphore(name)), tck.recorder("least"))));
+        uses.put("hold", () -> hold(tck, one, other, name));
+        uses.put("resize", () -> other.admin().resize(name, 3));
+        uses.put("describe", () -> assertThat(one.admin().describe(name)).isPresent());
+        if (tck.has(Capability.LISTING)) {
+            uses.put("names", () -> assertThat(one.admin().names()).contains(name));
+        }
+        uses.put("destroy", () -> assertThat(other.admin().destroy(name)).isTrue());
+        uses.forEach((what, use) -> assertThat(catchThrowable(use))
+                .as("what hinders to %s with the least rights", what)
+                .isNull());
+    }
+
+    /** Holds, waits, renews and asks. */
+    private static void hold(TckFixture tck, SemaphoreClient one, SemaphoreClient other, String name) throws Exception {
+        PermitGroup held = one.semaphore(name).acquire(2, tck.patience());
+        CompletableFuture<Permit> waiter = other.semaphore(name).acquireAsync(Duration.ofMinutes(10));
+        Permit first = held.permits().get(0);
+        long start = System.nanoTime();
+        long until = first.validUntil().isNever() ? 0 : first.validUntil().nanosFrom(start);
+        tck.await(
+                "a permit is renewed",
+                tck.guarantees().detectionMax().plus(tck.patience()),
+                () -> first.validUntil().isNever() || first.validUntil().nanosFrom(start) > until);
+        assertThat(first.verify()).isEqualTo(Verification.HELD);
+        held.release();
+        Waiters.served(tck, waiter, "a release did not wake the waiter of another client")
+                .release();
     }
 
     @Test

@@ -13,7 +13,7 @@ public interface Accounts {
     List<String> secrets();
 
     /**
-     * Connects with credentials that are right.
+     * Connects with credentials that are right, as somebody who has no more rights than the documentation asks for.
      *
      * @param spec what the client is to be like
      * @return a new client; the kit closes it

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -99,6 +100,44 @@ public abstract class ReleaseRules {
             permits.get(1).release();
         }
         tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("4.3")
+    void whoIsKnownByTheSameLabelReleasesNothingOfAnothers(TckFixture tck) {
+        String name = tck.create(2);
+        Permit held = tck.take(tck.client("namesake").semaphore(name), 1).get(0);
+        SemaphoreClient namesake = tck.client("namesake");
+        tck.take(namesake.semaphore(name), 1).get(0).release();
+        assertThat(held.verify())
+                .as("a permit, after a client of the same label, host and process released its own")
+                .isEqualTo(Verification.HELD);
+        tck.take(namesake.semaphore(name), 1);
+        namesake.close();
+        assertThat(held.verify())
+                .as("a permit, after a client of the same label, host and process was closed")
+                .isEqualTo(Verification.HELD);
+        tck.assertFree(name, 1);
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("4.10")
+    void aPermitThatBecomesGarbageStaysHeldUntilItsClientEnds(TckFixture tck) {
+        String name = tck.create(1);
+        SemaphoreClient forgetful = tck.client();
+        WeakReference<Permit> forgotten =
+                new WeakReference<>(tck.take(forgetful.semaphore(name), 1).get(0));
+        tck.await("a permit that nobody refers to is collected", () -> {
+            System.gc();
+            return forgotten.get() == null;
+        });
+        tck.proveNothing(
+                "the slot of a permit that became garbage stays taken",
+                () -> tck.home().semaphore(name).availablePermits() == 0);
+        forgetful.close();
+        tck.assertFree(name, 1);
     }
 
     @Test

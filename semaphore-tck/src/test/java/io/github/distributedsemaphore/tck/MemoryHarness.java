@@ -90,7 +90,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
 
             @Override
             public SemaphoreClient connect(ClientSpec spec) {
-                return MemoryHarness.this.connect(spec);
+                return behind("You may not do that: ask for the right", rightsToWork(), spec);
             }
 
             @Override
@@ -103,6 +103,22 @@ public class MemoryHarness implements SemaphoreTckHarness {
                 return behind("You may look only: ask for the right", rightsToLook(), spec);
             }
         });
+    }
+
+    /** What somebody may do who may do all that is needed. */
+    protected Set<String> rightsToWork() {
+        return Set.of(
+                "describe",
+                "names",
+                "retiredHolders",
+                "check",
+                "watch",
+                "exchange",
+                "resolve",
+                "renew",
+                "create",
+                "resize",
+                "destroy");
     }
 
     /** What somebody may do who may look only. */

@@ -12,8 +12,17 @@ import java.util.Set;
 /** Stands before a backend and lets through only what somebody may do. */
 final class RefusingBackend {
     /** What ends or describes, which everybody may. */
-    private static final Set<String> HARMLESS =
-            Set.of("guarantees", "close", "abort", "renewEvery", "open", "admin", "equals", "hashCode", "toString");
+    private static final Set<String> HARMLESS = Set.of(
+            "guarantees",
+            "close",
+            "abort",
+            "renewEvery",
+            "servesInOrder",
+            "open",
+            "admin",
+            "equals",
+            "hashCode",
+            "toString");
 
     private RefusingBackend() {}
 

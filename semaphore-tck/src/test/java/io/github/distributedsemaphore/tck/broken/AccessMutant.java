@@ -27,6 +27,17 @@ enum AccessMutant implements Mutant {
     /** Wrong credentials look like a server that is away, which everybody tries again and again. */
     REFUSALS_LOOK_LIKE_OUTAGES("15.2", "what wrong credentials lead to", Outage::new),
 
+    /** The list of rights was not brought up to date. */
+    A_RIGHT_IS_NOT_DOCUMENTED(
+            "15.4", "what hinders to resize with the least rights", () -> new MemoryHarness(MemoryServer.ALL) {
+                @Override
+                protected Set<String> rightsToWork() {
+                    return super.rightsToWork().stream()
+                            .filter(right -> !right.equals("resize"))
+                            .collect(Collectors.toSet());
+                }
+            }),
+
     /** Rights are asked of those who take, not of those who destroy. */
     WHO_MAY_LOOK_MAY_DESTROY("15.2", "by somebody who may only look", () -> new MemoryHarness(MemoryServer.ALL) {
         @Override

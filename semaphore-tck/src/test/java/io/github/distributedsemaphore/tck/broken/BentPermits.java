@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
 import io.github.distributedsemaphore.tck.broken.Bent.Call;
 import java.io.IOException;
+import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -21,6 +22,8 @@ import java.util.function.Consumer;
 
 /** Wrong permits. */
 final class BentPermits {
+    private static final Cleaner CLEANER = Cleaner.create();
+
     private BentPermits() {}
 
     private static boolean releases(Call call) {
@@ -86,6 +89,16 @@ final class BentPermits {
             }
             return call.proceed();
         };
+    }
+
+    static Bend releasingGarbage(ProbedServer server) {
+        return call -> call.is(DistributedSemaphore.class, "tryAcquire") && call.has()
+                ? call.target(DistributedSemaphore.class).tryAcquire().map(permit -> {
+                    Permit bent = Bent.around(Permit.class, permit, call.bend());
+                    CLEANER.register(bent, permit::release);
+                    return bent;
+                })
+                : call.proceed();
     }
 
     static Bend allOrNothing(ProbedServer server) {

@@ -101,6 +101,10 @@ enum PortMutant implements Mutant {
     /** Only the thread that acquired may release: redis-py #656, thread-local tokens. */
     PERMITS_BELONG_TO_THREADS(ReleaseRules.class, "4.5", "what a release by another thread", BentPermits::threadBound),
 
+    /** A permit that nobody refers to is released behind the back of whoever works under it. */
+    GARBAGE_IS_RELEASED(
+            ReleaseRules.class, "4.10", "a permit that became garbage stays taken", BentPermits::releasingGarbage),
+
     /** Releasing one of several releases all: redisson #6343. */
     ONE_RELEASES_THE_GROUP(
             ReleaseRules.class, "4.7", "free after one of a group of three was released", BentPermits::allOrNothing),

@@ -2,13 +2,16 @@ package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.ServerSession;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.InputRules;
 import io.github.distributedsemaphore.tck.InspectionRules;
@@ -23,8 +26,10 @@ import java.text.Normalizer;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +65,30 @@ enum ServedMutant implements Mutant {
     /** Names end at the first control character. */
     NAMES_END_AT_A_CONTROL_CHARACTER(
             InputRules.class, "12.2", "collides with another", named(name -> name.split("\\p{Cntrl}", 2)[0])),
+
+    /** Sessions are found by the name of the client, so that one ends its namesakes' too. */
+    SESSIONS_ARE_FOUND_BY_LABEL(
+            ReleaseRules.class, "4.3", "a client of the same label", Variants.served(() -> new ProbedServer() {
+                private final Map<ServerSession, HolderInfo> holders = new ConcurrentHashMap<>();
+
+                @Override
+                protected ServerSession open(
+                        MemoryBackend client, String name, HolderInfo holder, SessionListener listener) {
+                    ServerSession session = super.open(client, name, holder, listener);
+                    holders.put(session, holder);
+                    return session;
+                }
+
+                @Override
+                protected void close(ServerSession session) {
+                    HolderInfo holder = holders.get(session);
+                    holders.forEach((other, its) -> {
+                        if (its.equals(holder) && other.name().equals(session.name())) {
+                            super.close(other);
+                        }
+                    });
+                }
+            })),
 
     /** Only a crash says that a slot is free, and nothing takes it: redisson #2213, #4462. */
     LEASES_NEVER_END(
