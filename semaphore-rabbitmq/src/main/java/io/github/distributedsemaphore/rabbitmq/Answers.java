@@ -4,6 +4,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** Waits for answers that arrive on another thread. */
 final class Answers {
@@ -14,7 +15,8 @@ final class Answers {
      *
      * @param end when to give up, by {@link System#nanoTime}
      */
-    static <T> T await(Future<T> answer, long end) throws ExecutionException, TimeoutException {
+    static <T extends @Nullable Object> T await(Future<T> answer, long end)
+            throws ExecutionException, TimeoutException {
         boolean interrupted = false;
         try {
             while (true) {

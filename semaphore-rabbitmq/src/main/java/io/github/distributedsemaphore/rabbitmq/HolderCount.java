@@ -5,11 +5,11 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.DefaultConsumer;
 import com.rabbitmq.client.ShutdownSignalException;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -112,8 +112,13 @@ final class HolderCount {
     CompletableFuture<?> remove(Collection<Integer> slots) {
         lock.lock();
         try {
-            List<String> left =
-                    slots.stream().map(tags::remove).filter(Objects::nonNull).toList();
+            List<String> left = new ArrayList<>();
+            for (int slot : slots) {
+                String tag = tags.remove(slot);
+                if (tag != null) {
+                    left.add(tag);
+                }
+            }
             await(removal);
             Channel used = channel;
             if (used == null || left.isEmpty()) {

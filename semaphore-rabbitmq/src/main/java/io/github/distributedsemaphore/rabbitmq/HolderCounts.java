@@ -8,13 +8,14 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How many holders each block of slots has at least, as they tell by {@link HolderCount}. A block that is counted whole was
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class HolderCounts {
     private final QueueNames names;
     private final Executor background;
-    private final List<@Nullable Channel> channels = new ArrayList<>();
+    private final Map<Integer, Channel> channels = new HashMap<>();
     private List<CompletableFuture<Command>> asked = List.of();
     private List<SlotBlock> blocks = List.of();
     private List<Integer> free = List.of();
@@ -70,16 +71,13 @@ final class HolderCounts {
     }
 
     private Channel channel(int index, HolderConnection holder) throws IOException {
-        while (channels.size() <= index) {
-            channels.add(null);
-        }
         Channel present = channels.get(index);
         if (present == null || !present.isOpen()) {
             present = holder.openSpare();
-            channels.set(index, present);
-        }
-        if (present == null) {
-            throw new IOException("no channel to read counts with");
+            if (present == null) {
+                throw new IOException("no channel to read counts with");
+            }
+            channels.put(index, present);
         }
         return present;
     }
@@ -104,10 +102,9 @@ final class HolderCounts {
                     ? answer.getConsumerCount()
                     : 0;
         } catch (ExecutionException | TimeoutException e) {
-            Channel channel = channels.get(index);
+            Channel channel = channels.remove(index);
             if (channel != null) {
                 background.execute(() -> HolderConnection.abort(channel));
-                channels.set(index, null);
             }
             failedLimit = blocks.get(blocks.size() - 1).last();
             again = System.nanoTime() + HolderCount.PAUSE_NANOS;
