@@ -137,7 +137,7 @@ final class HolderCounts {
             Collections.rotate(order, ThreadLocalRandom.current().nextInt(order.size()));
         }
         order.removeIf(slot -> !full && free(slot) == 0);
-        order.sort(Comparator.comparing(this::free).reversed());
+        order.sort(Comparator.<Integer>comparingInt(this::free).reversed());
         return order;
     }
 

@@ -133,7 +133,7 @@ final class RabbitAdmin implements BackendAdmin {
 
     /** Deletes the count queues that another limit does not have, while the slots tell which there are. */
     private static void deleteCounts(int limit, AdminMutex mutex, BitSet slots) throws LinkLostException {
-        Set<SlotBlock> old = new TreeSet<>(Comparator.comparing(SlotBlock::last));
+        Set<SlotBlock> old = new TreeSet<>(Comparator.comparingInt(SlotBlock::last));
         old.addAll(SlotBlock.upTo(limit(slots)));
         old.addAll(SlotBlock.upTo(Math.max(0, slots.length() - 1)));
         SlotBlock.upTo(limit).forEach(old::remove);
