@@ -75,11 +75,11 @@ final class Exchanges {
     }
 
     /**
-     * The backend may be granting the head a slot at this moment. With nobody behind to take that one it would be held for nobody,
+     * The backend may be granting the head a slot at this moment. With nobody behind it to take that one it would be held for nobody,
      * and others be refused meanwhile.
      */
     private boolean isServedElsewhere(Waiter head) {
-        return head.isInFlight() && queue.isAlone(head);
+        return head.isInFlight() && !queue.isNextForOne();
     }
 
     void giveBack(Returning returning) {

@@ -48,9 +48,9 @@ final class WaitQueue {
         return waiting.isEmpty() ? null : waiting.iterator().next();
     }
 
-    /** Whether nobody else waits. */
-    boolean isAlone(Waiter waiter) {
-        return waiting.size() == 1 && waiting.contains(waiter);
+    /** Whether somebody stands behind the head who wants a single permit. */
+    boolean isNextForOne() {
+        return waiting.stream().skip(1).limit(1).anyMatch(waiter -> waiter.wanted() == 1);
     }
 
     /** Takes the calls with one attempt: they leave the queue whatever comes. */
