@@ -4,6 +4,7 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.DefaultConsumer;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -79,6 +80,23 @@ final class AmqpQueues implements AutoCloseable {
             channel.queueDeclare(queue, true, false, false, Map.of("x-max-length", 0));
         } catch (IOException e) {
             throw new BrokenRunException("a queue could not be made", e);
+        }
+    }
+
+    /** Has a consumer at a queue, as a holder has to be counted; returns how to {@link #cancel} it. */
+    String consume(String queue) {
+        try {
+            return channel.basicConsume(queue, true, new DefaultConsumer(channel));
+        } catch (IOException e) {
+            throw new BrokenRunException("no consumer at a queue", e);
+        }
+    }
+
+    void cancel(String consumer) {
+        try {
+            channel.basicCancel(consumer);
+        } catch (IOException e) {
+            throw new BrokenRunException("a consumer could not be cancelled", e);
         }
     }
 
