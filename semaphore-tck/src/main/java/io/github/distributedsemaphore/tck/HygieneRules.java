@@ -48,7 +48,8 @@ public abstract class HygieneRules {
                 () -> Thread.getAllStackTraces().keySet().stream()
                         .filter(thread -> !before.contains(thread) && thread.isAlive())
                         .filter(thread -> thread.getName().contains("semaphore"))
-                        .filter(thread -> !others.contains(ownerOf(thread)) && !tck.harness().mayStay(thread))
+                        .filter(thread -> !others.contains(ownerOf(thread))
+                                && !tck.harness().mayStay(thread))
                         .toList()
                         .isEmpty());
         held.release();
