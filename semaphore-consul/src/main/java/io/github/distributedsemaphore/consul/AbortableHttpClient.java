@@ -56,6 +56,8 @@ final class AbortableHttpClient extends CloseableHttpClient {
                         .build())
                 .disableAutomaticRetries()
                 .disableCookieManagement()
+                // The server would compress even its shortest answers, which takes longer than to send them.
+                .disableContentCompression()
                 .disableRedirectHandling()
                 .build();
     }

@@ -33,6 +33,9 @@ final class PrefixWatcher {
      */
     private static final long UNHURRIED_NANOS = 100_000_000;
 
+    /** For how long the thread stays with nothing to watch: slots come and go faster than threads should. */
+    private static final long LINGER_NANOS = 1_000_000_000;
+
     private static final long FIRST_PAUSE_NANOS = 20_000_000;
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
@@ -46,6 +49,7 @@ final class PrefixWatcher {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
+    private final Condition needed = lock.newCondition();
     private boolean running;
     private boolean stopped;
     private @Nullable Runnable hint;
@@ -98,6 +102,7 @@ final class PrefixWatcher {
         lock.lock();
         try {
             if (running || stopped) {
+                needed.signalAll();
                 return;
             }
             running = true;
@@ -119,6 +124,7 @@ final class PrefixWatcher {
                 call.abort();
             }
             changed.signalAll();
+            needed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -172,10 +178,10 @@ final class PrefixWatcher {
 
     /** Prepares the next query; null if none is needed any more. */
     private ConsulHttp.@Nullable Call begin() {
-        boolean idle = pool.held().isEmpty();
         lock.lock();
         try {
-            if (stopped || (idle && hint == null)) {
+            await(needed, LINGER_NANOS, () -> !isIdle());
+            if (stopped || isIdle()) {
                 running = false;
                 call = null;
                 return null;
@@ -185,6 +191,10 @@ final class PrefixWatcher {
         } finally {
             lock.unlock();
         }
+    }
+
+    private boolean isIdle() {
+        return hint == null && pool.held().isEmpty();
     }
 
     private boolean isStopped() {
@@ -207,14 +217,20 @@ final class PrefixWatcher {
     private void pause(long nanos, BooleanSupplier end) {
         lock.lock();
         try {
+            await(changed, nanos, end);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void await(Condition condition, long nanos, BooleanSupplier end) {
+        try {
             long left = nanos;
             while (!stopped && !end.getAsBoolean() && left > 0) {
-                left = changed.awaitNanos(left);
+                left = condition.awaitNanos(left);
             }
         } catch (InterruptedException e) {
             LOG.debug("Somebody interrupted the watch over semaphore '{}', which goes on", name);
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -10,13 +10,16 @@ import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -40,9 +43,34 @@ class ThriftTest {
     }
 
     private static long watches(String name) {
+        return watchThreads(name).size();
+    }
+
+    private static Set<Thread> watchThreads(String name) {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().equals("semaphore-consul-watch " + name))
-                .count();
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void theThreadOfAWatchOutlivesTheSlotThatItWatches() throws Exception {
+        try (SemaphoreClient client = connect()) {
+            client.admin().create("coming and going", 1);
+            DistributedSemaphore semaphore = client.semaphore("coming and going");
+            Set<Thread> threads = new HashSet<>();
+            long pairs = 0;
+            long start = System.nanoTime();
+            while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(500)) {
+                semaphore.acquire(PATIENCE).release();
+                threads.addAll(watchThreads("coming and going"));
+                pairs++;
+            }
+            assertThat(pairs).isGreaterThan(5);
+            assertThat(threads).hasSize(1);
+            await("it ends when nothing is held any more")
+                    .atMost(PATIENCE)
+                    .until(() -> watches("coming and going") == 0);
+        }
     }
 
     @Test
