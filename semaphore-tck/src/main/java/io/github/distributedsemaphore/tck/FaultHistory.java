@@ -81,10 +81,12 @@ final class FaultHistory {
         while (System.nanoTime() - start < plan.length().toNanos() || (struck == 0 && tried < 20)) {
             Pause.millis(plan.gapMillis(random));
             tried++;
+            traffic.beginFault();
             if (strikes.strike()) {
                 struck++;
                 shape.reaches().forEach(tck::reached);
             }
+            traffic.endFault();
         }
         strikes.end();
         if (struck == 0) {

@@ -20,6 +20,8 @@ record FaultWorker(
     private static final int LONGEST_WAIT_MILLIS = 100;
     private static final int LONGEST_HOLD_MILLIS = 150;
     private static final int SHORT_HOLD_MILLIS = 4;
+    /** What takes longer is no longer waited for, so that there is traffic during it too. */
+    private static final long LONGEST_FAULT_NANOS = 2_000_000_000;
 
     /** Whoever does not know what became of a call goes on as somebody else. */
     boolean work() throws InterruptedException {
@@ -31,13 +33,7 @@ record FaultWorker(
                         : log.acquire(semaphore, 1, Duration.ofMillis(random.nextInt(LONGEST_WAIT_MILLIS)));
                 if (grant.isPresent()) {
                     traffic.enter();
-                    // Some hold on through a fault.
-                    boolean holdsOn = random.nextInt(5) == 0;
-                    Pause.millis(random.nextInt(holdsOn ? LONGEST_HOLD_MILLIS : SHORT_HOLD_MILLIS));
-                    boolean loses = random.nextBoolean();
-                    while (loses && traffic.isIsolated(client) && !over.get()) {
-                        Pause.millis(5);
-                    }
+                    hold();
                     traffic.leave();
                     log.release(grant.get());
                 }
@@ -47,5 +43,23 @@ record FaultWorker(
             }
         }
         return true;
+    }
+
+    /** Most of those that a fault meets hold on until it is over and a little longer: whoever gets their slots is found out. */
+    private void hold() {
+        int before = traffic.faults();
+        boolean holdsOn = random.nextInt(3) > 0;
+        Pause.millis(random.nextInt(random.nextInt(5) == 0 ? LONGEST_HOLD_MILLIS : SHORT_HOLD_MILLIS));
+        boolean loses = random.nextBoolean();
+        while (loses && traffic.isIsolated(client) && !over.get()) {
+            Pause.millis(5);
+        }
+        if (holdsOn && traffic.isDisturbedSince(before)) {
+            long start = System.nanoTime();
+            while (traffic.isDisturbedSince(before) && !over.get() && System.nanoTime() - start < LONGEST_FAULT_NANOS) {
+                Pause.millis(5);
+            }
+            Pause.millis(random.nextInt(LONGEST_HOLD_MILLIS));
+        }
     }
 }

@@ -61,7 +61,7 @@ public abstract class StormRules {
         }
         StringBuilder plan = new StringBuilder("seed " + tck.seed() + ":");
         for (int plans = 0; plans == 0 || (plans < MOST_PLANS && !traffic.reached(FEW_GRANTS, wanted(tck))); plans++) {
-            plan.append(disturb(tck, server, routes));
+            plan.append(disturb(tck, server, routes, traffic));
         }
         over.set(true);
         workers.forEach(Task::result);
@@ -105,7 +105,7 @@ public abstract class StormRules {
     }
 
     /** Brings one fault after the other, each when the last has ended; the restart comes once in a quick run. */
-    private static String disturb(TckFixture tck, ServerControl server, List<Route> routes) {
+    private static String disturb(TckFixture tck, ServerControl server, List<Route> routes, Traffic traffic) {
         StringBuilder plan = new StringBuilder();
         Random random = new Random(tck.random().nextLong());
         int steps = tck.rounds(60, 6);
@@ -115,7 +115,9 @@ public abstract class StormRules {
             Pause.millis(50 + random.nextInt(150));
             Route route = routes.get(random.nextInt(routes.size()));
             int choice = i == restart || (tck.full() && random.nextInt(10) == 0) ? 4 : random.nextInt(4);
+            traffic.beginFault();
             boolean strikes = strike(choice, route, server, random);
+            traffic.endFault();
             struck += strikes ? 1 : 0;
             plan.append(' ')
                     .append(List.of("cut", "stall", "refuse", "lose", "restart").get(choice))

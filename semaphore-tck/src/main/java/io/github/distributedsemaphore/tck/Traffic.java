@@ -10,6 +10,8 @@ final class Traffic {
     private final AtomicInteger inside = new AtomicInteger();
     private final AtomicInteger most = new AtomicInteger();
     private volatile int isolated = NOBODY;
+    /** How many faults have begun and how many have ended: odd while there is one. */
+    private final AtomicInteger faults = new AtomicInteger();
 
     void enter() {
         grants.incrementAndGet();
@@ -18,6 +20,26 @@ final class Traffic {
 
     void leave() {
         inside.decrementAndGet();
+    }
+
+    /** From now on there is a fault. */
+    void beginFault() {
+        faults.incrementAndGet();
+    }
+
+    void endFault() {
+        faults.incrementAndGet();
+    }
+
+    /** How many beginnings and ends of faults there were. */
+    int faults() {
+        return faults.get();
+    }
+
+    /** Whether there is a fault that began later than that. */
+    boolean isDisturbedSince(int before) {
+        int now = faults.get();
+        return now % 2 == 1 && now > before;
     }
 
     /** From now on a client is cut off for so long that it loses what it holds; some of its workers hold on meanwhile. */
