@@ -129,8 +129,8 @@ class MutantsTest {
             }
         }
         TABLE.put(
-                String.format("%-4s %-40s ", mutant.recipe().rule(), mutant.name()),
-                "killed with " + (runs.size() - survived.size()) + " of " + runs.size() + " seeds");
+                String.format("%-4s %-40s with ", mutant.recipe().rule(), mutant.name()),
+                (runs.size() - survived.size()) + " of " + runs.size() + " seeds");
         assertThat(survived)
                 .as("how %s survived rule %s", mutant, mutant.recipe().rule())
                 .hasSizeLessThanOrEqualTo((int) Math.round(runs.size() * (1 - LEAST_SHARE)));
