@@ -32,9 +32,8 @@ public abstract class FailOverRules {
             throw new FaultMissedException("after the fail-over the server is where it was: " + before);
         }
         route.proxy().leadTo(server.address());
-        if (route.proxy().openConnections() > 0) {
-            route.proxy().cut(Ending.RESET);
-        }
+        // The old server may have ended them already.
+        route.proxy().cutAny(Ending.RESET);
     }
 
     @Test

@@ -149,7 +149,7 @@ public abstract class StormRules {
     }
 
     private static boolean cut(Route route, Ending ending) {
-        return route.proxy().openConnections() > 0 && route.proxy().cut(ending) > 0;
+        return route.proxy().cutAny(ending) > 0;
     }
 
     private static boolean during(LinkFault fault, Random random) {
