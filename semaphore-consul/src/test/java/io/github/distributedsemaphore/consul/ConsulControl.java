@@ -23,7 +23,7 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /**
- * Servers of the kit's own, with their data on disk: one, or for a fail-over a cluster of three. They are stopped, killed,
+ * Servers of the kit's own, with their data on disk: one or several, for a fail-over a cluster of three. They are stopped, killed,
  * robbed of their data, and told to refuse the clients' token.
  */
 final class ConsulControl implements ServerControl {
@@ -31,6 +31,7 @@ final class ConsulControl implements ServerControl {
     private static final String POLICY = "kit";
 
     private final String settings;
+    private final int size;
     private final String token = UUID.randomUUID().toString();
     private final String root = UUID.randomUUID().toString();
     private final Path data = temporaryFolder();
@@ -38,13 +39,15 @@ final class ConsulControl implements ServerControl {
     private ConsulAgent main;
 
     /**
-     * Starts one server.
+     * Starts servers.
      *
      * @param settings of the clients' URI, without token
+     * @param size how many
      */
-    ConsulControl(String settings) {
+    ConsulControl(String settings, int size) {
         this.settings = settings;
-        this.main = launch(1);
+        this.size = size;
+        this.main = launch(size);
     }
 
     private static Path temporaryFolder() {
@@ -188,7 +191,7 @@ final class ConsulControl implements ServerControl {
         deleteTree(data);
     }
 
-    private static void deleteTree(Path folder) {
+    static void deleteTree(Path folder) {
         try (Stream<Path> files = Files.walk(folder)) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
@@ -226,7 +229,7 @@ final class ConsulControl implements ServerControl {
         public void close() {
             synchronized (ConsulControl.this) {
                 servers.forEach(ConsulAgent::close);
-                main = launch(1);
+                main = launch(size);
             }
         }
     }

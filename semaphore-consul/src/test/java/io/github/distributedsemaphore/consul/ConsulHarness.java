@@ -18,27 +18,33 @@ class ConsulHarness extends UriHarness implements StateProbe {
     private final ConsulServer server;
     private final String root;
     private final String settings;
+    private final int servers;
 
     ConsulHarness() {
         this(ConsulServer.shared());
     }
 
     ConsulHarness(ConsulServer server) {
-        this(server, "tck/" + UUID.randomUUID(), "");
+        this(server, "tck/" + UUID.randomUUID(), "", 1);
     }
 
-    private ConsulHarness(ConsulServer server, String root, String more) {
+    private ConsulHarness(ConsulServer server, String root, String more, int servers) {
         super("consul://" + server.address() + SETTINGS + "&prefix=" + root + more);
         this.server = server;
         this.root = root;
         this.settings = SETTINGS + "&prefix=" + root + more;
+        this.servers = servers;
     }
 
     /** With sessions that end by their time only, also when servers come and go. */
     static ConsulHarness ofNode() {
-        ConsulServer server = ConsulServer.shared();
+        return ofNode(ConsulServer.shared(), 1);
+    }
+
+    /** The same at a server; so many serve the sections that stop them. */
+    static ConsulHarness ofNode(ConsulServer server, int servers) {
         server.registerNode();
-        return new ConsulHarness(server, "tck/" + UUID.randomUUID(), "&node=" + ConsulServer.NODE);
+        return new ConsulHarness(server, "tck/" + UUID.randomUUID(), "&node=" + ConsulServer.NODE, servers);
     }
 
     @Override
@@ -48,7 +54,7 @@ class ConsulHarness extends UriHarness implements StateProbe {
 
     @Override
     public Optional<ServerControl> startServer() {
-        return Optional.of(new ConsulControl(settings));
+        return Optional.of(new ConsulControl(settings, servers));
     }
 
     private String prefix(String name) {

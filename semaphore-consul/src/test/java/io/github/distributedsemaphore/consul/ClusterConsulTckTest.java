@@ -1,0 +1,38 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.tck.SemaphoreTck;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+
+/**
+ * The kit on a cluster of three servers, with their data on disk, through one that does not lead; with {@code
+ * -Dkit.elsewhere=none} also the sections that wait long, and those that stop the whole cluster.
+ */
+class ClusterConsulTckTest extends SemaphoreTck {
+    private static final int SIZE = 3;
+
+    private static ConsulAgent follower;
+
+    @BeforeAll
+    static void start() throws IOException {
+        Path data = Files.createTempDirectory("consul-kit");
+        List<ConsulAgent> servers = ConsulAgent.cluster(data, SIZE, "");
+        // After the kit has waited there until what the tests left is gone.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            servers.forEach(ConsulAgent::close);
+            ConsulControl.deleteTree(data);
+        }));
+        ConsulAgent leader = ConsulAgent.leaderOf(servers);
+        follower =
+                servers.stream().filter(server -> server != leader).findFirst().orElseThrow();
+    }
+
+    @Override
+    public SemaphoreTckHarness harness() {
+        return ConsulHarness.ofNode(follower.server(), SIZE);
+    }
+}
