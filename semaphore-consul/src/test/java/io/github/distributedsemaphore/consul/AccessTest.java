@@ -6,8 +6,6 @@ import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -29,11 +27,7 @@ class AccessTest {
 
     @BeforeAll
     static void start() {
-        agent = ConsulAgent.inMemory(
-                FreePorts.choose(4),
-                ROOT_TOKEN,
-                "-hcl",
-                "acl { enabled = true default_policy = \"deny\" tokens { master = \"" + ROOT_TOKEN + "\" } }");
+        agent = ConsulAgent.inMemory(FreePorts.choose(4), ROOT_TOKEN, "-hcl", ConsulServer.rights(ROOT_TOKEN, "deny"));
         try (SemaphoreBackend backend = open(ROOT_TOKEN)) {
             backend.admin().create(NAME, 2);
         }
@@ -50,20 +44,7 @@ class AccessTest {
     }
 
     private static String tokenFor(String rules) {
-        String name = "policy-" + UUID.randomUUID();
-        JsonObject policy = new JsonObject();
-        policy.addProperty("Name", name);
-        policy.addProperty("Rules", rules);
-        agent.server().send("PUT", "/v1/acl/policy", policy.toString());
-        JsonObject link = new JsonObject();
-        link.addProperty("Name", name);
-        JsonArray policies = new JsonArray();
-        policies.add(link);
-        JsonObject token = new JsonObject();
-        token.add("Policies", policies);
-        String made =
-                agent.server().send("PUT", "/v1/acl/token", token.toString()).body();
-        return Json.text(Json.parse(made).getAsJsonObject(), "SecretID");
+        return agent.server().createToken(rules);
     }
 
     @Test

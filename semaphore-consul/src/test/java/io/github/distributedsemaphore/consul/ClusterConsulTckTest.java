@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.UUID;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
@@ -20,7 +21,8 @@ class ClusterConsulTckTest extends SemaphoreTck {
     @BeforeAll
     static void start() throws IOException {
         Path data = Files.createTempDirectory("consul-kit");
-        List<ConsulAgent> servers = ConsulAgent.cluster(data, SIZE, "");
+        String root = UUID.randomUUID().toString();
+        List<ConsulAgent> servers = ConsulAgent.cluster(data, SIZE, root, ConsulServer.rights(root, "allow"));
         // After the kit has waited there until what the tests left is gone.
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             servers.forEach(ConsulAgent::close);

@@ -60,8 +60,8 @@ final class ConsulControl implements ServerControl {
 
     /** Starts so many servers, and returns the leader. */
     private ConsulAgent launch(int number) {
-        String acl = "acl { enabled = true default_policy = \"allow\" tokens { master = \"" + root + "\" } }";
-        servers = ConsulAgent.cluster(data.resolve(UUID.randomUUID().toString()), number, root, acl);
+        Path folder = data.resolve(UUID.randomUUID().toString());
+        servers = ConsulAgent.cluster(folder, number, root, ConsulServer.rights(root, "allow"));
         return prepared(servers);
     }
 

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.tck.Accounts;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.ServerAccess;
 import io.github.distributedsemaphore.tck.ServerControl;
@@ -9,6 +10,7 @@ import io.github.distributedsemaphore.tck.UriHarness;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** How the kit reaches a real agent. */
 class ConsulHarness extends UriHarness implements StateProbe {
@@ -19,6 +21,7 @@ class ConsulHarness extends UriHarness implements StateProbe {
     private final String root;
     private final String settings;
     private final int servers;
+    private @Nullable Accounts accounts;
 
     ConsulHarness() {
         this(ConsulServer.shared());
@@ -55,6 +58,14 @@ class ConsulHarness extends UriHarness implements StateProbe {
     @Override
     public Optional<ServerControl> startServer() {
         return Optional.of(new ConsulControl(settings, servers));
+    }
+
+    @Override
+    public synchronized Optional<Accounts> accounts() {
+        if (accounts == null && server.hasRights()) {
+            accounts = ConsulAccounts.at(server, root, uri());
+        }
+        return Optional.ofNullable(accounts);
     }
 
     private String prefix(String name) {

@@ -1,5 +1,8 @@
 package io.github.distributedsemaphore.consul;
 
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -9,6 +12,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 
 /**
  * The agent that the tests of this JVM use: one at the address that the system property {@code consul.address} or the
@@ -58,9 +62,37 @@ final class ConsulServer {
     }
 
     private static ConsulServer start() {
-        ConsulAgent agent = ConsulAgent.inMemory();
+        String root = UUID.randomUUID().toString();
+        ConsulAgent agent = ConsulAgent.inMemory(FreePorts.choose(4), root, "-hcl", rights(root, "allow"));
         Runtime.getRuntime().addShutdownHook(new Thread(agent::close));
         return agent.server();
+    }
+
+    /** Configures rights: those of the token of an operator, and those of whoever has none. */
+    static String rights(String root, String others) {
+        return "acl { enabled = true default_policy = \"" + others + "\" tokens { master = \"" + root + "\" } }";
+    }
+
+    /** Whether an operator is known here, who can give rights. */
+    boolean hasRights() {
+        return !token.isEmpty();
+    }
+
+    /** Makes a token with some rights, as an operator does. */
+    String createToken(String rules) {
+        String name = "policy-" + UUID.randomUUID();
+        JsonObject policy = new JsonObject();
+        policy.addProperty("Name", name);
+        policy.addProperty("Rules", rules);
+        send("PUT", "/v1/acl/policy", policy.toString());
+        JsonObject link = new JsonObject();
+        link.addProperty("Name", name);
+        JsonArray policies = new JsonArray();
+        policies.add(link);
+        JsonObject wanted = new JsonObject();
+        wanted.add("Policies", policies);
+        String made = send("PUT", "/v1/acl/token", wanted.toString()).body();
+        return Json.text(Json.parse(made).getAsJsonObject(), "SecretID");
     }
 
     /** Whether there is an answer that only a leader can give. */

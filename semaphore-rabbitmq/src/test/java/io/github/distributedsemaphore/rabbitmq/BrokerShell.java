@@ -25,8 +25,21 @@ interface BrokerShell {
 
     /** Deletes a queue, whoever has it. */
     default void delete(String queue) {
-        String bytes = Base64.getEncoder().encodeToString(queue.getBytes(StandardCharsets.UTF_8));
-        eval("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, base64:decode(\"" + bytes + "\"))),"
+        eval("{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, " + binary(queue) + ")),"
                 + " {ok, _} = rabbit_amqqueue:delete(Q, false, false, <<\"test\">>), ok.");
+    }
+
+    /** Makes a user with rights to configure, write and read, each a regular expression. */
+    default void addUser(String user, String password, String configure, String write, String read) {
+        String rights = String.join(", ", binary(configure), binary(write), binary(read));
+        eval("ok = rabbit_auth_backend_internal:add_user(" + binary(user) + ", " + binary(password) + ", <<\"test\">>),"
+                + " rabbit_auth_backend_internal:set_permissions(" + binary(user) + ", <<\"/\">>, " + rights
+                + ", <<\"test\">>), ok.");
+    }
+
+    /** Some text as an Erlang expression. */
+    private static String binary(String text) {
+        String bytes = Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+        return "base64:decode(\"" + bytes + "\")";
     }
 }

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import io.github.distributedsemaphore.tck.Accounts;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.ServerAccess;
 import io.github.distributedsemaphore.tck.ServerControl;
@@ -19,6 +20,7 @@ final class RabbitHarness extends UriHarness implements StateProbe {
     private final UriAccess link;
     private final BrokerShell shell;
     private final @Nullable Supplier<ServerControl> server;
+    private @Nullable Accounts accounts;
     private Connection other;
 
     /**
@@ -43,6 +45,14 @@ final class RabbitHarness extends UriHarness implements StateProbe {
     @Override
     public Optional<ServerControl> startServer() {
         return Optional.ofNullable(server).map(Supplier::get);
+    }
+
+    @Override
+    public synchronized Optional<Accounts> accounts() {
+        if (accounts == null) {
+            accounts = RabbitAccounts.at(shell, uri());
+        }
+        return Optional.of(accounts);
     }
 
     @Override

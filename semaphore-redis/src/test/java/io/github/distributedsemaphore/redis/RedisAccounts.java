@@ -1,9 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.ClientSpec;
+import io.github.distributedsemaphore.tck.UriAccounts;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
@@ -12,7 +10,7 @@ import io.lettuce.core.protocol.CommandType;
 import java.util.List;
 
 /** Users of a server: one with the rights that docs/backends/redis.md lists, and one who may look. */
-final class RedisAccounts implements Accounts {
+final class RedisAccounts {
     private static final String PASSWORD = "planted-6c1f-password";
     private static final String WRONG = "planted-6c1f-mistaken";
     private static final String RIGHTS =
@@ -55,34 +53,13 @@ final class RedisAccounts implements Accounts {
         commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8), args);
     }
 
-    @Override
-    public List<String> secrets() {
-        return List.of(PASSWORD, WRONG);
+    Accounts accounts() {
+        return new UriAccounts(
+                uri(worker, PASSWORD), uri(worker, WRONG), uri(looker, PASSWORD), List.of(PASSWORD, WRONG));
     }
 
-    @Override
-    public SemaphoreClient connect(ClientSpec spec) {
-        return connect(worker, PASSWORD, spec);
-    }
-
-    @Override
-    public SemaphoreClient connectWrongly(ClientSpec spec) {
-        return connect(worker, WRONG, spec);
-    }
-
-    @Override
-    public SemaphoreClient connectToLook(ClientSpec spec) {
-        return connect(looker, PASSWORD, spec);
-    }
-
-    private SemaphoreClient connect(String user, String password, ClientSpec spec) {
-        SemaphoreClientBuilder builder =
-                SemaphoreClient.builder("redis://" + user + ":" + password + "@" + host + settings);
-        if (!spec.label().isEmpty()) {
-            builder.label(spec.label());
-        }
-        spec.settings().forEach(builder::set);
-        return builder.connect();
+    private String uri(String user, String password) {
+        return "redis://" + user + ":" + password + "@" + host + settings;
     }
 
     /** Removes the users. */

@@ -69,7 +69,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public Optional<Accounts> accounts() {
-            return Optional.of(accounts);
+            return Optional.of(accounts.accounts());
         }
 
         @Override

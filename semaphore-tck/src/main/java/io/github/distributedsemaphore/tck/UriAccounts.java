@@ -1,0 +1,40 @@
+package io.github.distributedsemaphore.tck;
+
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.util.List;
+
+/**
+ * Accounts whose credentials are part of a URI. Immutable.
+ *
+ * @param worker the URI of somebody who has no more rights than the documentation asks for
+ * @param stranger the URI of somebody whose credentials are wrong
+ * @param looker the URI of somebody who may look and may not change anything
+ * @param secrets what is secret in these URIs
+ */
+public record UriAccounts(String worker, String stranger, String looker, List<String> secrets) implements Accounts {
+    /** Copies the secrets. */
+    public UriAccounts {
+        secrets = List.copyOf(secrets);
+    }
+
+    @Override
+    public SemaphoreClient connect(ClientSpec spec) {
+        return UriAccess.connect(worker, spec);
+    }
+
+    @Override
+    public SemaphoreClient connectWrongly(ClientSpec spec) {
+        return UriAccess.connect(stranger, spec);
+    }
+
+    @Override
+    public SemaphoreClient connectToLook(ClientSpec spec) {
+        return UriAccess.connect(looker, spec);
+    }
+
+    /** Says nothing of the URIs, which hold the secrets. */
+    @Override
+    public String toString() {
+        return "UriAccounts";
+    }
+}
