@@ -33,6 +33,8 @@ record TckSettings(
     private static final String FULL = "full";
     private static final String QUICK = "quick";
     private static final String SOAK = "soak=";
+    /** How many times longer than a quick run a full one goes on where it is time that ends it. */
+    private static final int TIMES_IN_FULL = 10;
 
     static TckSettings from(Function<String, @Nullable String> parameters) {
         String mode = or(parameters.apply("tck.mode"), QUICK).toLowerCase(Locale.ROOT);
@@ -89,5 +91,10 @@ record TckSettings(
 
     Duration scaled(Duration duration) {
         return Duration.ofNanos((long) (duration.toNanos() * factor));
+    }
+
+    /** How long to go on with what has no end of its own. */
+    Duration budget(Duration inQuick) {
+        return scaled(full() ? inQuick.multipliedBy(TIMES_IN_FULL) : inQuick);
     }
 }

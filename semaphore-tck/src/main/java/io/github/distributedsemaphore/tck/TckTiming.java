@@ -59,9 +59,8 @@ record TckTiming(TckSettings settings) {
 
             @Override
             public boolean hasNext() {
-                boolean inTime = settings.full()
-                        || next < LEAST_ROUNDS
-                        || System.nanoTime() - start < settings.scaled(budget).toNanos();
+                boolean inTime = next < LEAST_ROUNDS
+                        || System.nanoTime() - start < settings.budget(budget).toNanos();
                 return next < rounds && inTime;
             }
 

@@ -153,6 +153,10 @@ abstract class TimedFixture {
         return settings.full();
     }
 
+    Duration budget(Duration inQuick) {
+        return settings.budget(inQuick);
+    }
+
     /**
      * Chooses a size by the mode of the run.
      *
@@ -165,10 +169,10 @@ abstract class TimedFixture {
     }
 
     /**
-     * Counts rounds until there were enough or, in a quick run, the time is over; at least three.
+     * Counts rounds until there were enough or the time is over; at least three.
      *
      * @param rounds how many
-     * @param budget how much time a quick run has for them
+     * @param budget how much time a quick run has for them; a full one has ten times as much
      * @return 0, 1, 2 and so on
      */
     public Iterable<Integer> repeat(int rounds, Duration budget) {
