@@ -205,7 +205,7 @@ final class Exchanges {
             for (int i = 0; i < batch.waiters().size(); i++) {
                 Waiter waiter = batch.waiters().get(i);
                 waiter.answered();
-                allGranted &= settlement.answer(waiter, result.answers().get(i), batch, result.validUntil());
+                allGranted &= settlement.answer(waiter, result.answers().get(i), batch, result);
             }
             keeper.forgetLost();
             if (allGranted && !batch.waiters().isEmpty()) {

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.List;
 
@@ -33,9 +34,9 @@ final class Settlement {
     }
 
     /** Returns whether it was granted. */
-    boolean answer(Waiter waiter, Answer answer, Batch batch, Deadline validUntil) {
+    boolean answer(Waiter waiter, Answer answer, Batch batch, ExchangeResult result) {
         if (answer instanceof Answer.Granted granted) {
-            grant(waiter, granted.holds(), batch, validUntil);
+            grant(waiter, granted.holds(), batch, result);
             return true;
         }
         if (waiter.isDone()) {
@@ -56,7 +57,7 @@ final class Settlement {
         return false;
     }
 
-    private void grant(Waiter waiter, List<Hold> granted, Batch batch, Deadline validUntil) {
+    private void grant(Waiter waiter, List<Hold> granted, Batch batch, ExchangeResult result) {
         if (batch.generation() != keeper.generation()) {
             // Granted to a session that has ended since: nothing is held.
             if (!waiter.isDone() && waiter.isOnce()) {
@@ -64,8 +65,10 @@ final class Settlement {
             }
             return;
         }
+        Deadline validUntil = result.validUntil();
+        long takenAt = result.sent().orElse(batch.sent());
         List<SlotHold> holds = granted.stream()
-                .map(hold -> new SlotHold(hold, batch.sent(), validUntil))
+                .map(hold -> new SlotHold(hold, takenAt, validUntil))
                 .toList();
         boolean sure =
                 !validUntil.isPast(environment.nanoTime()) && holds.stream().noneMatch(keeper::isLost);

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class SlotHold {
     private final Hold hold;
 
-    /** When the exchange that brought it was sent. */
+    /** When the request that brought it was sent. */
     private final long takenAt;
 
     private long nextEpoch;

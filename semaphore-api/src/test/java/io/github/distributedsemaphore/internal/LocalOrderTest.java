@@ -6,9 +6,11 @@ import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -133,6 +135,25 @@ class LocalOrderTest {
     void handOffsAreBoundedInTime() {
         Stage stage = new Stage(1, "handOffTime=10ms");
         assertThat(lengthOfRun(stage, 3_000_000)).isEqualTo(3);
+    }
+
+    @Test
+    void theTimeForHandOffsBeginsWhenTheRequestThatDecidedWasSent() {
+        Stage silent = new Stage(1, "handOffTime=10ms");
+        silent.before("exchange", () -> silent.environment.pass(20_000_000));
+        assertThat(lengthOfRun(silent, 3_000_000))
+                .as("hand-offs over a backend that does not say when")
+                .isZero();
+        Stage telling = new Stage(1, "handOffTime=10ms");
+        telling.before("exchange", () -> telling.environment.pass(20_000_000));
+        telling.answers = answer -> new ExchangeResult(
+                answer.lost(),
+                answer.answers(),
+                answer.validUntil(),
+                answer.recheck(),
+                answer.othersWaiting(),
+                OptionalLong.of(telling.environment.nanoTime()));
+        assertThat(lengthOfRun(telling, 3_000_000)).isEqualTo(3);
     }
 
     @Test

@@ -39,7 +39,12 @@ final class MemorySession implements BackendSession {
         long sent = server().now();
         ExchangeResult result = call(what, onServer);
         return new ExchangeResult(
-                result.lost(), result.answers(), server().leaseFrom(sent), result.recheck(), result.othersWaiting());
+                result.lost(),
+                result.answers(),
+                server().leaseFrom(sent),
+                result.recheck(),
+                result.othersWaiting(),
+                result.sent());
     }
 
     @Override

@@ -10,12 +10,12 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +38,9 @@ final class ConsulExchange {
     private @Nullable PrefixView known;
 
     private int lossesThen;
+
+    /** When the plan was sent first that is, or was last, under way. */
+    private long sentNanos;
 
     /** An exchange of which nobody knows whether it was done. */
     private @Nullable ExchangePlan unresolved;
@@ -79,6 +82,7 @@ final class ConsulExchange {
             if (plan.isEmpty()) {
                 return nothingToWrite(plan, lost);
             }
+            sentNanos = System.nanoTime();
             Transaction.Outcome outcome = sender.send(plan);
             switch (outcome.status()) {
                 case OK -> {
@@ -229,8 +233,9 @@ final class ConsulExchange {
         return result(lost, plan.answers(new ArrayList<>(holds.values())), validUntil);
     }
 
-    private ExchangeResult result(Collection<Hold> lost, List<Answer> answers, Deadline validUntil) {
-        return new ExchangeResult(Set.copyOf(lost), answers, validUntil, Deadline.NEVER, othersPresent.getAsBoolean());
+    private ExchangeResult result(Set<Hold> lost, List<Answer> answers, Deadline validUntil) {
+        return new ExchangeResult(
+                lost, answers, validUntil, Deadline.NEVER, othersPresent.getAsBoolean(), OptionalLong.of(sentNanos));
     }
 
     private void notDone(ExchangePlan plan) {
