@@ -41,6 +41,20 @@ public class MemorySemaphore {
         taken.values().retainAll(known);
     }
 
+    /** Somebody with access to the stored state makes the epochs of all slots go on from a number. */
+    final void plantEpoch(long epoch) {
+        for (int slot = 1; slot <= limit; slot++) {
+            nextEpochs.put(slot, epoch);
+        }
+    }
+
+    /** Somebody with access to the stored state adds slots beyond the limit. */
+    final void plantSlots(int more) {
+        for (int slot = limit + 1; slot <= limit + more; slot++) {
+            nextEpochs.put(slot, 1L);
+        }
+    }
+
     /** Serves one caller: all of its permits or none. */
     protected Answer grant(ServerSession session, int permits, int epochs) {
         if (limit == 0) {

@@ -101,6 +101,22 @@ abstract class SessionTable {
         });
     }
 
+    /** Somebody with access to the stored state makes the epochs of all slots go on from a number. */
+    public final void plantEpoch(String name, long epoch) {
+        locked(() -> {
+            semaphore(name).plantEpoch(epoch);
+            return null;
+        });
+    }
+
+    /** Somebody with access to the stored state adds slots beyond the limit; nobody is told. */
+    public final void plantSlots(String name, int more) {
+        locked(() -> {
+            semaphore(name).plantSlots(more);
+            return null;
+        });
+    }
+
     /** Counts the sessions that are open. */
     public final int openSessions() {
         return locked(sessions::size);

@@ -12,7 +12,9 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.history.Workload;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
@@ -20,6 +22,11 @@ import org.opentest4j.TestAbortedException;
 @Section
 public abstract class FencingRules {
     private static final Duration BUDGET = Duration.ofSeconds(2);
+
+    /** Where an int ends, and a double stops to have every number. */
+    private static final List<Long> NUMBERS_END = List.of(1L << 31, 1L << 53);
+
+    private static final int BELOW = 3;
 
     /** For subclasses. */
     protected FencingRules() {}
@@ -142,6 +149,70 @@ public abstract class FencingRules {
         assertThat(store.write(late.fence()))
                 .as("the former holder writes late")
                 .isFalse();
+    }
+
+    @Test
+    @Rule("7.5")
+    void epochsRiseFromGrantToGrantWhereSmallerNumbersEnd(TckFixture tck) {
+        requireFencing(tck);
+        // Without hand-off a client reserves a single epoch with each permit, so that none is skipped.
+        ClientSpec single = ClientSpec.plain().with("handOffs", "0");
+        List<SemaphoreClient> clients = List.of(tck.client(single), tck.client(single));
+        for (long boundary : NUMBERS_END) {
+            String name = planted(tck, boundary);
+            List<Long> epochs = new ArrayList<>();
+            for (int round = 0; round < 10; round++) {
+                takeAndNote(tck, clients.get(round % 2).semaphore(name), epochs);
+            }
+            assertRisesBeyond(boundary, epochs);
+        }
+    }
+
+    @Test
+    @Rule("7.5")
+    void epochsRiseWithinAClientWhereSmallerNumbersEnd(TckFixture tck) {
+        requireFencing(tck);
+        for (long boundary : NUMBERS_END) {
+            DistributedSemaphore semaphore = tck.home().semaphore(planted(tck, boundary));
+            List<Long> epochs = Collections.synchronizedList(new ArrayList<>());
+            Callable<Boolean> holder = () -> {
+                for (int round = 0; round < 20; round++) {
+                    try (Permit permit = semaphore.acquire(tck.patience())) {
+                        epochs.add(permit.fence().epoch());
+                    }
+                }
+                return true;
+            };
+            tck.race("holder", holder, holder).forEach(Task::result);
+            takeAndNote(tck, tck.client().semaphore(semaphore.name()), epochs);
+            assertRisesBeyond(boundary, epochs);
+        }
+    }
+
+    private static String planted(TckFixture tck, long boundary) {
+        StateProbe state = tck.state();
+        String name = tck.create(1);
+        state.plantEpoch(name, boundary - BELOW);
+        return name;
+    }
+
+    private static void takeAndNote(TckFixture tck, DistributedSemaphore semaphore, List<Long> epochs) {
+        Permit permit = tck.take(semaphore, 1).get(0);
+        epochs.add(permit.fence().epoch());
+        permit.release();
+    }
+
+    private static void assertRisesBeyond(long boundary, List<Long> epochs) {
+        assertThat(epochs.get(0))
+                .as("the first epoch where %d was planted", boundary - BELOW)
+                .isBetween(boundary - BELOW, boundary - 1);
+        for (int i = 1; i < epochs.size(); i++) {
+            assertThat(epochs.get(i))
+                    .as("an epoch after %d, near %d; all: %s", epochs.get(i - 1), boundary, epochs)
+                    .isPositive()
+                    .isGreaterThan(epochs.get(i - 1));
+        }
+        assertThat(epochs.get(epochs.size() - 1)).as("the last epoch").isGreaterThan(boundary);
     }
 
     private static Duration detection(TckFixture tck) {

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreDescription;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -216,5 +217,50 @@ public abstract class InputRules {
                 state.remove(name);
             }
         }
+    }
+
+    @Test
+    @Rule("12.5")
+    void slotsStoredBeyondTheLimitAreNotGranted(TckFixture tck) throws Exception {
+        StateProbe state = tck.state();
+        int limit = 2;
+        String name = tck.create(limit);
+        tck.take(tck.home().semaphore(name), limit).forEach(Permit::close);
+        state.plantSlots(name, 2);
+        try {
+            plantedSlotsCountForNothing(tck, name, limit);
+        } catch (IncompatibleStateException e) {
+            // To say that something is wrong there is as good as to pass it over, if it says where.
+            assertThat(e).hasMessageContaining(name);
+            state.remove(name);
+        }
+    }
+
+    private static void plantedSlotsCountForNothing(TckFixture tck, String name, int limit) throws Exception {
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        DistributedSemaphore elsewhere = tck.client().semaphore(name);
+        assertThat(elsewhere.availablePermits())
+                .as("free with slots planted beyond the limit")
+                .isEqualTo(limit);
+        List<Permit> held = tck.take(semaphore, limit);
+        assertThat(held).as("slots granted").extracting(Permit::slot).containsExactlyInAnyOrder(1, 2);
+        for (DistributedSemaphore full : List.of(semaphore, elsewhere)) {
+            assertThat(full.tryAcquire())
+                    .as("a permit beyond the limit of %d, where slots were planted", limit)
+                    .isEmpty();
+            assertThat(full.tryAcquire(tck.quiet()))
+                    .as("a permit beyond the limit of %d for who waits, where slots were planted", limit)
+                    .isEmpty();
+        }
+        SemaphoreDescription seen = tck.home().admin().describe(name).orElseThrow();
+        assertThat(seen.limit()).as("the limit").isEqualTo(limit);
+        assertThat(seen.free()).as("free while all are held").isZero();
+        Permit first = held.get(0);
+        first.release();
+        Permit next = elsewhere.acquire(tck.patience());
+        assertThat(next.slot()).as("the slot that is granted next").isEqualTo(first.slot());
+        next.release();
+        held.get(1).release();
+        tck.assertFree(name, limit);
     }
 }

@@ -47,6 +47,27 @@ public interface StateProbe {
     }
 
     /**
+     * Makes the epochs of a semaphore go on from a number, where the backend keeps what they are counted from: the next
+     * permit of each slot gets this one, or one a little above it.
+     *
+     * @param name a semaphore of which nobody has had a permit
+     * @param epoch the number; it may be below those that the backend would give out itself
+     */
+    default void plantEpoch(String name, long epoch) {
+        throw new HookMissingException("StateProbe.plantEpoch");
+    }
+
+    /**
+     * Stores slots beyond the limit, as an older or a faulty program may leave them.
+     *
+     * @param name the semaphore, whose limit stays as it is
+     * @param more how many
+     */
+    default void plantSlots(String name, int more) {
+        throw new HookMissingException("StateProbe.plantSlots");
+    }
+
+    /**
      * Puts something foreign where the semaphore of this name would be stored.
      *
      * @param name a name that is not in use

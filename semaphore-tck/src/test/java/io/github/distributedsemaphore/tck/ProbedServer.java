@@ -141,6 +141,16 @@ public class ProbedServer extends MemoryServer {
         }
 
         @Override
+        public void plantEpoch(String name, long epoch) {
+            ProbedServer.this.plantEpoch(name, epoch);
+        }
+
+        @Override
+        public void plantSlots(String name, int more) {
+            ProbedServer.this.plantSlots(name, more);
+        }
+
+        @Override
         public void occupy(String name) {
             damaged.put(name, "a list");
         }

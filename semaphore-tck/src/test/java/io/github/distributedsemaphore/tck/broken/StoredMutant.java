@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.tck.AdministrationRules;
 import io.github.distributedsemaphore.tck.ContentionRules;
 import io.github.distributedsemaphore.tck.FencingRules;
+import io.github.distributedsemaphore.tck.InputRules;
 import io.github.distributedsemaphore.tck.InspectionRules;
 import io.github.distributedsemaphore.tck.LossRules;
 import io.github.distributedsemaphore.tck.ReleaseRules;
@@ -16,7 +17,10 @@ import io.github.distributedsemaphore.tck.SafetyRules;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** What is stored is wrong. The issues are of the projects where something like it happened. */
 @SuppressWarnings("ImmutableEnumChecker") // recipes, which keep nothing
@@ -84,6 +88,41 @@ enum StoredMutant implements Mutant {
             return super.take(session, slot, epochs);
         }
     })),
+
+    /** The counter of epochs has 31 bits, and begins anew after them. */
+    EPOCHS_ARE_INTS(FencingRules.class, "7.5", "near 2147483648", Variants.stored(() -> {
+        return new NarrowEpochs(next -> next & Integer.MAX_VALUE);
+    })),
+
+    /** The counter of epochs is a double, as every number of a script in Redis is: from 2^53 on it stands still. */
+    EPOCHS_ARE_DOUBLES(FencingRules.class, "7.5", "near 9007199254740992", Variants.stored(() -> {
+        return new NarrowEpochs(next -> (long) (double) next);
+    })),
+
+    /** Whatever slot is stored is granted, and the limit is for those who make slots. */
+    STORED_SLOTS_ARE_GRANTED(InputRules.class, "12.5", "a permit beyond the limit", Variants.stored(() -> {
+        return new MemorySemaphore() {
+            @Override
+            protected List<Integer> freeSlots(int atMost) {
+                return Stream.concat(IntStream.rangeClosed(1, limit).boxed(), nextEpochs.keySet().stream())
+                        .distinct()
+                        .filter(slot -> !taken.containsKey(slot))
+                        .limit(atMost)
+                        .toList();
+            }
+        };
+    })),
+
+    /** What is shown as free is what is stored and not held. */
+    STORED_SLOTS_ARE_SHOWN_AS_FREE(
+            InputRules.class, "12.5", "free with slots planted", Variants.stored(() -> new MemorySemaphore() {
+                @Override
+                protected SemaphoreDescription describe(String name) {
+                    SemaphoreDescription right = super.describe(name);
+                    int stored = Math.max(limit, nextEpochs.size());
+                    return new SemaphoreDescription(name, limit, right.free() + stored - limit, right.holders());
+                }
+            })),
 
     /** A renewal takes again what was lost, in silence: swarthy/redis-semaphore #175. */
     RENEWAL_TAKES_AGAIN(
@@ -182,6 +221,21 @@ enum StoredMutant implements Mutant {
         @Override
         protected List<Integer> freeSlots(int atMost) {
             return ++looks % 10 == 0 && atMost == 1 ? List.of(1) : super.freeSlots(atMost);
+        }
+    }
+
+    /** Keeps the next epoch in some other kind of number. */
+    private static final class NarrowEpochs extends MemorySemaphore {
+        private final LongUnaryOperator kept;
+
+        NarrowEpochs(LongUnaryOperator kept) {
+            this.kept = kept;
+        }
+
+        @Override
+        protected Hold take(ServerSession session, int slot, int epochs) {
+            nextEpochs.computeIfPresent(slot, (key, next) -> kept.applyAsLong(next));
+            return super.take(session, slot, epochs);
         }
     }
 
