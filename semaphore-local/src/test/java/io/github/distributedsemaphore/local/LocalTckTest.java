@@ -2,12 +2,14 @@ package io.github.distributedsemaphore.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.StateProbe;
 import io.github.distributedsemaphore.tck.UriHarness;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -110,6 +112,45 @@ class LocalTckTest extends SemaphoreTck {
                         });
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        public void plantEpoch(String name, long epoch) {
+            Path semaphore = of(name);
+            try (InterruptShield shield = new InterruptShield()) {
+                LimitFile limit = LimitFile.read(semaphore).orElseThrow();
+                for (int slot = 1; slot <= limit.limit(); slot++) {
+                    writeUnused(SlotFile.path(semaphore, slot), epoch);
+                }
+                new LimitFile(limit.limit(), epoch, limit.boot()).write(semaphore, shield);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** Files, and places in the index that say that they were given back. */
+        @Override
+        public void plantSlots(String name, int more) {
+            Path semaphore = of(name);
+            try {
+                LimitFile limit = LimitFile.read(semaphore).orElseThrow();
+                int most = limit.limit() + more;
+                for (int slot = limit.limit() + 1; slot <= most; slot++) {
+                    PrivateFiles.createFile(SlotFile.path(semaphore, slot));
+                    writeUnused(SlotFile.path(semaphore, slot), limit.base());
+                }
+                try (OwnerIndex owners = OwnerIndex.openExisting(semaphore)) {
+                    owners.extend(most, OwnerIndex.NOBODY);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private static void writeUnused(Path slot, long base) throws IOException {
+            try (RandomAccessFile file = PrivateFiles.open(slot)) {
+                SlotRecord.unused(base).write(file);
             }
         }
 

@@ -130,6 +130,25 @@ class RedisTckTest extends SemaphoreTck {
         }
 
         @Override
+        public void plantEpoch(String name, long epoch) {
+            // The counts of the slots begin at 0, so the first epoch is the base plus one.
+            require(commands().hlen(of(name).epochs()) == 0);
+            require(!commands().hset(of(name).control(), RedisLayout.BASE_FIELD, Long.toString(epoch)));
+        }
+
+        /** Held by a client that is not there, as if it had died under a greater limit. */
+        @Override
+        public void plantSlots(String name, int more) {
+            int limit = Integer.parseInt(commands().hget(of(name).control(), RedisLayout.LIMIT_FIELD));
+            for (int slot = limit + 1; slot <= limit + more; slot++) {
+                String field = Integer.toString(slot);
+                HoldValue hold = new HoldValue(HoldValue.client(HoldValue.newSession(), 1), 1, 1, 0, 0);
+                require(commands().hset(of(name).epochs(), field, "1"));
+                require(commands().hset(of(name).holds(), field, hold.toString()));
+            }
+        }
+
+        @Override
         public void occupy(String name) {
             commands().set(of(name).control(), "something else");
         }
@@ -148,7 +167,7 @@ class RedisTckTest extends SemaphoreTck {
 
         private static void require(boolean effect) {
             if (!effect) {
-                throw new IllegalStateException("there was nothing to remove");
+                throw new IllegalStateException("the stored state is not what it has to be for this");
             }
         }
 
