@@ -1,14 +1,17 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.tck.Accounts;
+import io.github.distributedsemaphore.tck.HookMissingException;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.ServerAccess;
 import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.StateProbe;
 import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -147,5 +150,27 @@ class ConsulHarness extends UriHarness implements StateProbe {
     @Override
     public void remove(String name) {
         server.deleteBelow(prefix(name));
+    }
+
+    @Override
+    public void plantEpoch(String name, long epoch) {
+        throw new HookMissingException(
+                "StateProbe.plantEpoch: epochs are 1,024 times the index of the server's log, which nobody can set");
+    }
+
+    /** Slots are stored only with who holds them, so these are holders whose sessions have ended: more than the limit. */
+    @Override
+    public void plantSlots(String name, int more) {
+        PrefixView view = read(name);
+        Set<String> holders = new HashSet<>(view.liveHolders());
+        for (int i = 0; i < view.limit() + more; i++) {
+            holders.add(UUID.randomUUID().toString());
+        }
+        String body = new LockBody(view.limit(), holders, "", false).toJson();
+        String path = "/v1/kv/" + prefix(name) + "/.lock?flags=" + LockBody.FLAGS + "&cas=" + view.lockIndex();
+        String answer = server.send("PUT", path, body).body();
+        if (!answer.strip().equals("true")) {
+            throw new IllegalStateException("the holders of " + name + " changed meanwhile: " + answer);
+        }
     }
 }

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
 import io.github.distributedsemaphore.tck.Accounts;
+import io.github.distributedsemaphore.tck.HookMissingException;
 import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.ServerAccess;
 import io.github.distributedsemaphore.tck.ServerControl;
@@ -11,7 +12,9 @@ import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriHarness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -119,6 +122,35 @@ final class RabbitHarness extends UriHarness implements StateProbe {
             other.close();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void plantEpoch(String name, long epoch) {
+        throw new HookMissingException(
+                "StateProbe.plantEpoch: epochs are 1,024 times the offset in a stream, which nobody can set");
+    }
+
+    /** The limit is the number of slots without a gap, so these lie beyond one: what a broken-off deletion leaves. */
+    @Override
+    public void plantSlots(String name, int more) {
+        QueueNames names = new QueueNames(name);
+        int limit = 0;
+        Set<String> queues = Set.copyOf(shell.queues());
+        while (queues.contains(names.slot(limit + 1))) {
+            limit++;
+        }
+        try {
+            ConnectionFactory factory = new ConnectionFactory();
+            factory.setUri(uri().replaceAll("\\?.*", ""));
+            try (Connection planter = factory.newConnection()) {
+                Map<String, Object> arguments = Map.of("x-max-length", 0, "x-queue-type", "classic");
+                for (int slot = limit + 2; slot < limit + 2 + more; slot++) {
+                    planter.createChannel().queueDeclare(names.slot(slot), true, false, false, arguments);
+                }
+            }
+        } catch (Exception e) {
+            throw new IllegalStateException("could not plant slots of " + name, e);
         }
     }
 }

@@ -58,9 +58,10 @@ public interface StateProbe {
     }
 
     /**
-     * Stores slots beyond the limit, as an older or a faulty program may leave them.
+     * Stores slots beyond the limit, as an older or a faulty program may leave them. They go with the semaphore when it is
+     * destroyed.
      *
-     * @param name the semaphore, whose limit stays as it is
+     * @param name a semaphore that nobody holds, whose limit stays as it is
      * @param more how many
      */
     default void plantSlots(String name, int more) {
