@@ -136,15 +136,17 @@ class RedisTckTest extends SemaphoreTck {
             require(!commands().hset(of(name).control(), RedisLayout.BASE_FIELD, Long.toString(epoch)));
         }
 
-        /** Held by a client that is not there, as if it had died under a greater limit. */
+        /** The first as one that was given back; the others held by clients that are not there, as if they had died. */
         @Override
         public void plantSlots(String name, int more) {
             int limit = Integer.parseInt(commands().hget(of(name).control(), RedisLayout.LIMIT_FIELD));
             for (int slot = limit + 1; slot <= limit + more; slot++) {
                 String field = Integer.toString(slot);
-                HoldValue hold = new HoldValue(HoldValue.client(HoldValue.newSession(), 1), 1, 1, 0, 0);
                 require(commands().hset(of(name).epochs(), field, "1"));
-                require(commands().hset(of(name).holds(), field, hold.toString()));
+                if (slot > limit + 1) {
+                    HoldValue hold = new HoldValue(HoldValue.client(HoldValue.newSession(), 1), 1, 1, 0, 0);
+                    require(commands().hset(of(name).holds(), field, hold.toString()));
+                }
             }
         }
 
