@@ -12,7 +12,14 @@ import java.util.List;
  * @param secrets what is secret in these URIs
  */
 public record UriAccounts(String worker, String stranger, String looker, List<String> secrets) implements Accounts {
-    /** Copies the secrets. */
+    /**
+     * Keeps an unmodifiable copy of the secrets.
+     *
+     * @param worker see the record
+     * @param stranger see the record
+     * @param looker see the record
+     * @param secrets see the record
+     */
     public UriAccounts {
         secrets = List.copyOf(secrets);
     }
