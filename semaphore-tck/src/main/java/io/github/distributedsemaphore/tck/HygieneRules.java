@@ -90,7 +90,7 @@ public abstract class HygieneRules {
     }
 
     private static void assertClosed(String what, ThrowingCallable call) {
-        assertThatThrownBy(call).as(what + " of a closed client").isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(call, "%s of a closed client", what).isInstanceOf(SemaphoreClosedException.class);
     }
 
     @Test
