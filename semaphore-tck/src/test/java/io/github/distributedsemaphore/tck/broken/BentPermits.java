@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitFunction;
 import io.github.distributedsemaphore.PermitGroup;
@@ -193,6 +194,28 @@ final class BentPermits {
             }
             Consumer<PermitLoss> listener = listener(call);
             return call.proceedWith((Consumer<PermitLoss>) loss -> news.add(() -> listener.accept(loss)));
+        };
+    }
+
+    static Bend readingFencesLate(ProbedServer server) {
+        return call -> {
+            Object right = call.proceed();
+            boolean released =
+                    right instanceof Fence && call.target(Permit.class).verify() == Verification.RELEASED;
+            return released && right instanceof Fence fence ? new Fence(fence.slot(), fence.epoch() + 1) : right;
+        };
+    }
+
+    static Bend oneFenceForAll(ProbedServer server) {
+        Map<Permit, Fence> fences = new ConcurrentHashMap<>();
+        return call -> {
+            if (call.target() instanceof PermitGroup group && call.is(PermitGroup.class, "permits")) {
+                group.permits()
+                        .forEach(permit ->
+                                fences.put(permit, group.permits().get(0).fence()));
+            }
+            Object right = call.proceed();
+            return right instanceof Fence fence ? fences.getOrDefault(call.target(Permit.class), fence) : right;
         };
     }
 }

@@ -184,4 +184,25 @@ final class BentWaits {
                 ? Ghosts.poll(call.target(DistributedSemaphore.class))
                 : call.proceed();
     }
+
+    static Bend cutToTwoSeconds(ProbedServer server) {
+        Duration most = Duration.ofSeconds(2);
+        return timed(time -> time.compareTo(most) > 0, time -> most);
+    }
+
+    static Bend tryingWithoutTheFlag(ProbedServer server) {
+        return call -> {
+            if (call.is(DistributedSemaphore.class, "tryAcquire") && call.has()) {
+                Thread.interrupted();
+            }
+            return call.proceed();
+        };
+    }
+
+    static Bend refusingTheInterrupted(ProbedServer server) {
+        return call -> {
+            boolean interrupted = Thread.currentThread().isInterrupted();
+            return interrupted && call.is(DistributedSemaphore.class, "tryAcquire") ? Optional.empty() : call.proceed();
+        };
+    }
 }

@@ -24,7 +24,11 @@ final class Ghosts {
 
     /** Does what blocks on another thread, so that the caller hears of it when a permit is there. */
     static void later(Runnable task) {
-        Thread thread = new Thread(task, "tck-broken");
+        later("tck-broken", task);
+    }
+
+    static void later(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
         thread.setDaemon(true);
         thread.start();
     }

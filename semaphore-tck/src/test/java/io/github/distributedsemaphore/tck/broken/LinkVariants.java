@@ -140,7 +140,7 @@ final class LinkVariants {
     }
 
     /** Does a request that arrives again as often as it arrives. */
-    static final class Gullible extends Endless {
+    static class Gullible extends Endless {
         private final AtomicLong sequences = new AtomicLong();
 
         @Override

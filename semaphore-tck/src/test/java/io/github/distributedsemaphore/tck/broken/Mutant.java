@@ -11,6 +11,11 @@ interface Mutant {
     /** How it is made and found out. */
     Recipe recipe();
 
+    /** Tells whether it can be made on this Java. */
+    default boolean canBeMade() {
+        return true;
+    }
+
     /**
      * How a mutant is made and found out.
      *

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.tck.FairnessRules;
 import io.github.distributedsemaphore.tck.FaultHistoryRules;
 import io.github.distributedsemaphore.tck.FencingRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
+import io.github.distributedsemaphore.tck.HygieneRules;
 import io.github.distributedsemaphore.tck.InputRules;
 import io.github.distributedsemaphore.tck.InspectionRules;
 import io.github.distributedsemaphore.tck.InterruptRules;
@@ -103,4 +104,6 @@ final class Sections {
     static class Access extends AccessRules implements Source {}
 
     static class Storm extends StormRules implements Source {}
+
+    static class Hygiene extends HygieneRules implements Source {}
 }
