@@ -89,6 +89,17 @@ enum StoredMutant implements Mutant {
         }
     })),
 
+    /** The counter of epochs goes with the session of its last holder: what is late is as new as what follows. */
+    EPOCHS_DIE_WITH_THEIR_HOLDER(FencingRules.class, "7.4", "the former holder writes late", Variants.stored(() -> {
+        return new MemorySemaphore() {
+            @Override
+            protected boolean giveBackAll(ServerSession session) {
+                nextEpochs.clear();
+                return super.giveBackAll(session);
+            }
+        };
+    })),
+
     /** The counter of epochs has 31 bits, and begins anew after them. */
     EPOCHS_ARE_INTS(FencingRules.class, "7.5", "near 2147483648", Variants.stored(() -> {
         return new NarrowEpochs(next -> next & Integer.MAX_VALUE);
