@@ -54,6 +54,12 @@ class ConsulHarness extends UriHarness implements StateProbe {
     }
 
     @Override
+    public String backendVersion() {
+        String self = server.send("GET", "/v1/agent/self", "").body();
+        return "Consul " + Json.text(Json.parse(self).getAsJsonObject().getAsJsonObject("Config"), "Version");
+    }
+
+    @Override
     public Optional<ServerAccess> link() {
         return Optional.of(new UriAccess(uri()));
     }

@@ -41,6 +41,11 @@ final class RabbitHarness extends UriHarness implements StateProbe {
     }
 
     @Override
+    public String backendVersion() {
+        return "RabbitMQ " + shell.eval("rabbit_misc:version().").replaceAll("[^0-9.]", "");
+    }
+
+    @Override
     public Optional<ServerAccess> link() {
         return Optional.of(link);
     }

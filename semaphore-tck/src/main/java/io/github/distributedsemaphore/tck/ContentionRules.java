@@ -94,7 +94,7 @@ public abstract class ContentionRules {
         Workload workload = Workload.of(3, 6, tck.random().nextLong())
                 .withLargest(2)
                 // Where a call takes milliseconds, shorter holds would hardly ever be three at once.
-                .withTimes(5_000, 20)
+                .withTimes(20_000, 100)
                 .withRounds(tck.rounds(2_000, 200), (int) BUDGET.toMillis());
         History history = tck.contend(tck.create(3), 2, workload);
         assertThat(history.operations())

@@ -85,7 +85,7 @@ enum FaultShape {
                 }
             }
             case ANSWERS_LOST, SERVER_KILLED ->
-                expected.addAll(EnumSet.of(Sometimes.ACQUIRE_UNKNOWN, Sometimes.RELEASE_UNKNOWN));
+                expected.addAll(EnumSet.of(Sometimes.ACQUIRE_BROKEN_OFF, Sometimes.RELEASE_BROKEN_OFF));
             case HOLDER_KILLED -> expected.add(Sometimes.KILLED_HOLDING);
             case HOLDER_STOPPED -> {
                 if (guarantees.has(Capability.LEASE)) {

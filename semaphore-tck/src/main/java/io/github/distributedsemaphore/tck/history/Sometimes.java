@@ -16,6 +16,10 @@ public enum Sometimes {
     WAITED,
     /** A slot passed to somebody who had asked before it was released. */
     HANDED_ON,
+    /** An acquire failed, or nobody knows whether it did: where holds end with the connection, that is always known. */
+    ACQUIRE_BROKEN_OFF,
+    /** A release failed, or nobody knows whether it did. */
+    RELEASE_BROKEN_OFF,
     /** Nobody knows whether an acquire took permits. */
     ACQUIRE_UNKNOWN,
     /** Nobody knows whether a release gave its permits back. */

@@ -43,8 +43,12 @@ final class StatesReached {
 
     private void look(Operation operation) {
         boolean unknown = operation.outcome() == Outcome.UNKNOWN;
+        boolean brokenOff = unknown || operation.outcome() == Outcome.FAILED;
         switch (operation.kind()) {
             case TRY, ACQUIRE -> {
+                if (brokenOff) {
+                    count(Sometimes.ACQUIRE_BROKEN_OFF);
+                }
                 if (unknown) {
                     count(Sometimes.ACQUIRE_UNKNOWN);
                 } else if (operation.kind() == Kind.TRY && operation.outcome() == Outcome.REFUSED) {
@@ -53,6 +57,9 @@ final class StatesReached {
             }
             case RELEASE -> {
                 operation.slots().forEach(held -> ended.add(held.hold()));
+                if (brokenOff) {
+                    count(Sometimes.RELEASE_BROKEN_OFF);
+                }
                 if (unknown) {
                     count(Sometimes.RELEASE_UNKNOWN);
                 }

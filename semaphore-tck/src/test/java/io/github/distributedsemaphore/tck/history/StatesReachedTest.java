@@ -46,7 +46,11 @@ class StatesReachedTest {
                         "a release 50 60 unknown 1 1:1@1 50",
                         "b acquire 20 60 unknown 1 - never",
                         "c try 20 60 unknown 1 - never"))
-                .isEqualTo(Map.of(Sometimes.RELEASE_UNKNOWN, 1L, Sometimes.ACQUIRE_UNKNOWN, 2L));
+                .isEqualTo(Map.of(
+                        Sometimes.RELEASE_UNKNOWN, 1L,
+                        Sometimes.RELEASE_BROKEN_OFF, 1L,
+                        Sometimes.ACQUIRE_UNKNOWN, 2L,
+                        Sometimes.ACQUIRE_BROKEN_OFF, 2L));
     }
 
     @Test
