@@ -46,6 +46,11 @@ final class SlotChoice {
         return !told.isEmpty();
     }
 
+    /** How many slots this session was told of, of which some may be taken by now. */
+    int numberTold() {
+        return told.size();
+    }
+
     /** Takes out the slots that this session was told of and has not tried. */
     List<Integer> takeTold() {
         List<Integer> taken = new ArrayList<>();

@@ -51,7 +51,7 @@ final class StepPlan {
         return attempt.isClaiming()
                 && state.usedSlots() != null
                 && !attempt.isCrowded()
-                && attempt.wantsSeveral(state.free()
+                && attempt.wantsSeveral(Math.max(state.free(), choice.numberTold())
                         + attempt.spare().size()
                         + releases(attempt, state).size());
     }

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -99,6 +100,26 @@ class QueueTest {
         assertThat(redis.calls("watch") - before)
                 .as("one transaction, with which the next watch begins, and nothing before it")
                 .isEqualTo(1);
+    }
+
+    /** Or else others would be refused while nobody holds it. */
+    @Test
+    void whoWantsTwoDoesNotTakeTheOneThatIsLeftOfThoseItWasToldOf() {
+        List<Hold> holds = takeHolds(holder, 2);
+        BackendSession waiter = redis.session("jobs");
+        assertThat(Redis.await(waiter, 2).answers()).containsExactly(Answer.FULL);
+        AtomicInteger hints = new AtomicInteger();
+        BackendSession.Watch watch = waiter.watch(hints::incrementAndGet);
+        holds.forEach(hold -> giveBack(holder, hold));
+        await().until(() -> hints.get() == 2);
+        takeHolds(holder, 1);
+        Map<String, String> epochs =
+                redis.commands().hgetall(redis.layout("jobs").epochs());
+        assertThat(Redis.await(waiter, 2).answers()).containsExactly(Answer.FULL);
+        assertThat(redis.commands().hgetall(redis.layout("jobs").epochs()))
+                .as("epochs, which rise with each grant")
+                .isEqualTo(epochs);
+        watch.close();
     }
 
     @Test
