@@ -96,13 +96,7 @@ final class MarkedSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        Watch watch = right.watch(hint);
-        int key = System.identityHashCode(watch);
-        marks.put(Marks.Kind.WAITS, key);
-        return () -> {
-            marks.remove(Marks.Kind.WAITS, key);
-            watch.close();
-        };
+        return right.watch(hint);
     }
 
     @Override

@@ -23,8 +23,7 @@ final class Marks {
 
     /** What a process does at a semaphore. */
     enum Kind {
-        HOLDS,
-        WAITS
+        HOLDS
     }
 
     void put(Kind kind, Object what) {

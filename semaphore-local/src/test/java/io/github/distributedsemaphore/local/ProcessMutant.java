@@ -108,14 +108,6 @@ enum ProcessMutant {
         boolean addsPermit(Marks marks) {
             return marks.count(Marks.Kind.HOLDS, ProcLocks::isStopped) > 0;
         }
-    },
-
-    /** What a stopped waiter does not fetch is made again for the next one, and the waiter fetches it all the same. */
-    STOPPED_WAITERS_ARE_REPLACED(PauseRules.class, "14.2", "a second permit of a limit of 1") {
-        @Override
-        boolean addsPermit(Marks marks) {
-            return marks.count(Marks.Kind.WAITS, ProcLocks::isStopped) > 0;
-        }
     };
 
     /** Below the folder of the URI: the right backend's. */

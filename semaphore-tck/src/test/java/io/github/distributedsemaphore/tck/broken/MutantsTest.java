@@ -50,7 +50,10 @@ class MutantsTest {
     /** Rules of other kinds whose tests depend on how threads meet, or on random choices, all the same. */
     private static final Set<String> BY_CHANCE = Set.of("1.4", "1.5", "2.8", "2.9", "4.2", "7.1", "8.3", "8.8", "11.1");
 
-    /** Tested rules without a mutant, and why. */
+    /**
+     * Tested rules without a mutant, and why. They are tried in the tests of {@code local:}, but for 14.2, which found its wrong
+     * implementation now and then only.
+     */
     private static final Map<String, String> WITHOUT = Map.of(
             "1.3", "holders in several processes",
             "2.2", "a process is killed",
