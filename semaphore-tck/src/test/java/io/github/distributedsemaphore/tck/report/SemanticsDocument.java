@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.tck.Bound;
 import io.github.distributedsemaphore.tck.RuleBook;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
@@ -46,13 +45,19 @@ final class SemanticsDocument {
         this.reports = reports;
     }
 
-    static String of(List<Report> reports) {
+    /**
+     * Writes it.
+     *
+     * @param reports one of each adapter
+     * @param full those of full runs, one of each adapter at most
+     */
+    static String of(List<Report> reports, List<Report> full) {
         SemanticsDocument document = new SemanticsDocument(reports);
         document.addRuns();
         document.addPromises();
         document.addBounds();
         document.addRulesThatDiffer();
-        reports.forEach(document::addHistories);
+        document.text.append(new FullRunsSection(full).text());
         return document.text.toString();
     }
 
@@ -125,31 +130,6 @@ final class SemanticsDocument {
         return state.equals("passed") || reason.isEmpty() ? state : state + ": " + cell(reason);
     }
 
-    private void addHistories(Report report) {
-        if (report.histories().isEmpty()) {
-            return;
-        }
-        text.append("\n### Histories under faults: ")
-                .append(report.backend())
-                .append(
-                        "\n\nSix threads on two clients at three slots, and one kind of fault again and again. An overlap is of"
-                                + " two holders of one slot who were both entitled to it.\n\n"
-                                + "| fault | struck | seconds | operations | grants | refused | unknown | lost | longest overlap | violations |\n"
-                                + "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-        for (JsonObject figures : report.histories()) {
-            List<String> cells = new ArrayList<>(List.of(
-                    words(figures.get("shape").getAsString()),
-                    figures.get("strikes").getAsString(),
-                    Long.toString(Math.round(figures.get("millis").getAsLong() / 1000.0))));
-            for (String name : List.of("operations", "grants", "refusals", "unknowns", "losses")) {
-                cells.add(figures.get(name).getAsString());
-            }
-            cells.add(nanos(figures, "longestOverlapNanos"));
-            cells.add(figures.get("violations").getAsString());
-            text.append("| ").append(String.join(" | ", cells)).append(" |\n");
-        }
-    }
-
     private void heading(String title, String first, Function<Report, String> columns) {
         text.append("\n### ").append(title).append("\n\n");
         table(first, columns);
@@ -175,15 +155,15 @@ final class SemanticsDocument {
         return words(value.name()) + (rules == null ? "" : " (" + rules + ")");
     }
 
-    private static String words(String constant) {
+    static String words(String constant) {
         return constant.toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
-    private static String cell(String reason) {
+    static String cell(String reason) {
         return reason.replace("|", "\\|");
     }
 
-    private static String nanos(JsonObject of, String name) {
+    static String nanos(JsonObject of, String name) {
         return readable(of.get(name).getAsLong());
     }
 
