@@ -9,8 +9,7 @@ import io.github.distributedsemaphore.tck.UriHarness;
  * side: see the module's POM.
  */
 class RabbitTckTest extends SemaphoreTck {
-    /** A destruction from the highest slot on that is broken off leaves a smaller semaphore, which rule 8.9 forbids. */
-    static final String SETTINGS = "?detection=7s&timeout=4s&destroy=ascending";
+    static final String SETTINGS = "?detection=7s&timeout=4s";
 
     @Override
     public SemaphoreTckHarness harness() {
