@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -300,12 +301,12 @@ final class PrefixWatcher {
         } finally {
             lock.unlock();
         }
-        if (pool.held().isEmpty()) {
-            SlotSession session = pool.take(1).get(0);
-            if (!view.contenders().containsKey(session.id())) {
-                new Transaction().lock(view.key(session.id()), session.id(), "").send(operations);
-            }
-            pool.putBack(List.of(session));
+        if (Collections.disjoint(view.contenders().keySet(), pool.ids())) {
+            List<SlotSession> free = pool.takeToWait();
+            free.forEach(session -> new Transaction()
+                    .lock(view.key(session.id()), session.id(), "")
+                    .send(operations));
+            pool.putBack(free);
         }
     }
 }

@@ -67,6 +67,16 @@ final class SessionPool {
         }
     }
 
+    /** Takes a session to wait with, a new one only if there is none at all; none if all are in other hands. */
+    List<SlotSession> takeToWait() {
+        synchronized (this) {
+            if (idle.isEmpty() && !all.isEmpty()) {
+                return List.of();
+            }
+        }
+        return take(1);
+    }
+
     private synchronized @Nullable SlotSession pollIdle() {
         requireOpen();
         SlotSession session = idle.pollFirst();

@@ -100,6 +100,14 @@ class AdminTest {
     }
 
     @Test
+    void whatADestroyFromTheFirstSlotOnLeftWhenItWasBrokenOffIsRemovedByTheNext() throws Exception {
+        plant(2);
+        plant(5);
+        assertThat(admin.destroy(name)).isFalse();
+        assertThat(slots(6)).isEmpty();
+    }
+
+    @Test
     void strayQueuesAboveAGapAreRemovedByDestroyAndByResize() throws Exception {
         admin.create(name, 2);
         plant(7);

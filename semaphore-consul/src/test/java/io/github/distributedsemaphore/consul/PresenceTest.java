@@ -1,0 +1,72 @@
+package io.github.distributedsemaphore.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A client that waits is seen by the others, and costs the server no more than one session for that. */
+class PresenceTest {
+    private final ConsulServer server = ConsulServer.shared();
+    private final String name = Consul.uniqueName();
+    private final ConsulSettings settings =
+            ConsulSettings.from(BackendUri.parse(Consul.uri()), HolderInfo.ofThisProcess("test"));
+    private final ConsulHttp operations =
+            new ConsulHttp(settings, ConsulBackend.ANSWER, ConsulBackend.OPERATION_CONNECTIONS);
+    private final ConsulHttp watches =
+            new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
+    private final PrefixReader reader = new PrefixReader(operations, name, name);
+    private final SessionPool pool =
+            new SessionPool(new SessionCalls(operations, name, name, settings), name, settings.ttl());
+    private final PrefixWatcher watcher = new PrefixWatcher(
+            operations, watches, reader, pool, new Consul.Losses(), name, new WatchGrace(settings.grace()));
+    private final AtomicInteger looks = new AtomicInteger();
+    private final SemaphoreBackend other = Consul.open();
+    private final BackendSession rival = other.open(name, new Consul.Losses());
+
+    @BeforeEach
+    void create() {
+        other.admin().create(name, 3);
+    }
+
+    @AfterEach
+    void close() {
+        watcher.stop();
+        pool.endAll(pool.close());
+        operations.close();
+        watches.close();
+        rival.close();
+        other.close();
+        server.deleteBelow(name);
+    }
+
+    /** Waits until the watch has looked, and done with a look all that it does. */
+    private void awaitLooks() {
+        watcher.hint(looks::incrementAndGet);
+        await("the first look").until(() -> looks.get() > 0);
+        int before = looks.get();
+        Consul.takeOne(rival);
+        await("the next one").until(() -> looks.get() > before);
+    }
+
+    @Test
+    void whoWaitsAndHasNoSessionMakesOne() {
+        awaitLooks();
+        await("it is seen").until(() -> reader.read().contenders().keySet().containsAll(pool.ids()));
+        assertThat(pool.ids()).hasSize(1);
+    }
+
+    @Test
+    void whoWaitsWhileAnExchangeHasAllItsSessionsMakesNoOther() {
+        pool.take(2);
+        awaitLooks();
+        assertThat(pool.ids()).hasSize(2);
+    }
+}
