@@ -47,7 +47,8 @@ final class CellRun implements AutoCloseable {
     CellResult measure() {
         try (Crew crew = new Crew(cell.processes(), settings)) {
             cell.variants().forEach(variant -> open(crew, variant));
-            for (int round = -settings.warmUps(); round < settings.rounds(); round++) {
+            warmUp(crew);
+            for (int round = 0; round < settings.rounds(); round++) {
                 for (int turn = 0; turn < cell.variants().size(); turn++) {
                     measure(crew, variant(round + turn), round);
                 }
@@ -77,25 +78,41 @@ final class CellRun implements AutoCloseable {
         stage.bystanders().join(variant);
     }
 
+    /** Goes through the code often enough for the compiler: without holds, and longer where the backend is slow. */
+    private void warmUp(Crew crew) {
+        Variant ours = cell.variants().get(0);
+        long pairs = 0;
+        for (int round = 0; round < settings.warmUps() || settings.isCold(round, pairs); round++) {
+            for (Variant variant : cell.variants()) {
+                progress.show(cell.name(), "warming up, " + variant.name());
+                List<RoundReport> reports = crew.round(variant.holding(0), cell.roundMillis());
+                requireNoViolation(variant);
+                if (variant.equals(ours)) {
+                    pairs += reports.stream().mapToLong(RoundReport::pairs).sum();
+                }
+            }
+        }
+    }
+
     private void measure(Crew crew, Variant variant, int round) {
-        boolean warmUp = round < 0;
-        progress.show(
-                cell.name(),
-                (warmUp ? "warming up, " : "round " + (round + 1) + " of " + settings.rounds() + ", ")
-                        + variant.name());
-        Stage stage = Objects.requireNonNull(stages.get(variant.name()));
-        ServerUse before = stage.server().use();
-        // Without holds a warm-up goes through the code often enough for the compiler.
-        List<RoundReport> reports =
-                warmUp ? crew.round(variant.holding(0), cell.roundMillis()) : crew.round(variant, millis);
-        ServerUse use = stage.server().use().since(before);
-        List<String> violations = stage.watch().violations();
+        progress.show(cell.name(), "round " + (round + 1) + " of " + settings.rounds() + ", " + variant.name());
+        MeasuredServer server = stage(variant).server();
+        ServerUse before = server.use();
+        List<RoundReport> reports = crew.round(variant, millis);
+        ServerUse use = server.use().since(before);
+        requireNoViolation(variant);
+        Objects.requireNonNull(samples.get(variant.name())).add(Sample.of(variant, reports, millis, use));
+    }
+
+    private Stage stage(Variant variant) {
+        return Objects.requireNonNull(stages.get(variant.name()));
+    }
+
+    private void requireNoViolation(Variant variant) {
+        List<String> violations = stage(variant).watch().violations();
         if (!violations.isEmpty()) {
             throw new BrokenRunException(
                     "cell " + cell.name() + ", " + variant.name() + ": " + String.join("; ", violations));
-        }
-        if (!warmUp) {
-            Objects.requireNonNull(samples.get(variant.name())).add(Sample.of(variant, reports, millis, use));
         }
     }
 

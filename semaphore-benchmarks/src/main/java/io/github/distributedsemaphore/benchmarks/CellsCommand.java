@@ -11,6 +11,7 @@ import picocli.CommandLine.Option;
 abstract class CellsCommand implements Runnable {
     private static final int ROUNDS = 11;
     private static final int WARM_UPS = 8;
+    private static final int MOST_WARM_UPS = 40;
     private static final int QUICK_ROUNDS = 3;
     private static final int QUICK_FACTOR = 3;
 
@@ -93,7 +94,9 @@ abstract class CellsCommand implements Runnable {
                     spec.commandLine(), "--rounds is " + rounds + "; it must be from 1 to 1000");
         }
         int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
-        return new RunSettings(counted, quick ? 1 : WARM_UPS, quick ? QUICK_FACTOR : 1, workerMain, workerOptions);
+        return quick
+                ? new RunSettings(counted, 1, 1, QUICK_FACTOR, workerMain, workerOptions)
+                : new RunSettings(counted, WARM_UPS, MOST_WARM_UPS, 1, workerMain, workerOptions);
     }
 
     private List<Cell> chosen() {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.benchmarks;
 import static io.github.distributedsemaphore.benchmarks.Mode.COMMITS;
 import static io.github.distributedsemaphore.benchmarks.Mode.GUIDE;
 import static io.github.distributedsemaphore.benchmarks.Mode.SEMAPHORE;
+import static io.github.distributedsemaphore.benchmarks.Mode.TRANSACTIONS;
 
 import java.util.List;
 import java.util.function.Function;
@@ -38,7 +39,7 @@ final class ConsulCells {
                         1,
                         ROUND_MILLIS,
                         false,
-                        variants(1, 3, variant -> variant),
+                        variants(1, 3, variant -> variant, TRANSACTIONS),
                         List.of(pairs(3))),
                 new Cell(
                         where + "crowd-scarce",
@@ -70,8 +71,8 @@ final class ConsulCells {
     }
 
     /** The same load for everybody. */
-    private static List<Variant> variants(int threads, int limit, UnaryOperator<Variant> load) {
-        return Stream.of(SEMAPHORE, GUIDE, COMMITS)
+    private static List<Variant> variants(int threads, int limit, UnaryOperator<Variant> load, Mode... more) {
+        return Stream.concat(Stream.of(SEMAPHORE, GUIDE, COMMITS), Stream.of(more))
                 .map(mode -> load.apply(Variant.of(mode, threads, limit)))
                 .toList();
     }

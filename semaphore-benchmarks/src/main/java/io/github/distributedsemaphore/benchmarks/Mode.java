@@ -17,6 +17,8 @@ enum Mode {
     GUIDE("guide"),
     /** No semaphore: one write to Consul for an acquire and one for a release, the least that two commits can cost. */
     COMMITS("two-commits"),
+    /** No semaphore: the two transactions of a pair, the least that this library's protocol can cost. */
+    TRANSACTIONS("two-transactions"),
     /** This library over RabbitMQ without fences. */
     SEMAPHORE_WITHOUT_FENCES("semaphore, fencing=none"),
     /** The algorithm of the persistent semaphore's specification. */
@@ -33,7 +35,7 @@ enum Mode {
     ROUND_TRIP("publish-and-confirm");
 
     private static final Set<Mode> EXCLUDING_NOBODY =
-            EnumSet.of(FLOOR, COMMITS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
+            EnumSet.of(FLOOR, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
 
     private final String label;
 
