@@ -8,10 +8,10 @@ import java.util.Optional;
  * Creates, shows, resizes and destroys semaphores. The limit lives in the backend; clients do not state it.
  *
  * <p>Thread-safe. Every call blocks while it asks the backend, for a few round trips, and throws
- * {@link BackendUnavailableException} (nothing was changed), {@link OutcomeUnknownException} (it may have been: all of
- * them may be repeated), {@link BackendAccessException}, {@link IncompatibleStateException} or
- * {@link SemaphoreClosedException} as each of these says, and {@link IllegalArgumentException} for a name or a number
- * out of the range in {@link Guarantees}.
+ * {@link BackendUnavailableException} (nothing was changed), {@link OutcomeUnknownException} (it may have been, or a part
+ * of it where the backend needs several steps: to repeat the call finishes it), {@link BackendAccessException},
+ * {@link IncompatibleStateException} or {@link SemaphoreClosedException} as each of these says, and
+ * {@link IllegalArgumentException} for a name or a number out of the range in {@link Guarantees}.
  */
 public interface SemaphoreAdmin {
     /**
