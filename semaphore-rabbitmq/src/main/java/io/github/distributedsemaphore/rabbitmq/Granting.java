@@ -17,6 +17,9 @@ final class Granting implements AutoCloseable {
 
     private static final long LONGEST_PAUSE_NANOS = 10_000_000;
 
+    /** For how many time-outs slots are looked for: a grant takes five round trips, and who lost a race for it begins anew. */
+    static final int SEARCH_TIMEOUTS = 2;
+
     private final RabbitBackend backend;
     private final QueueNames names;
     private final HeldSlots held;
@@ -75,8 +78,8 @@ final class Granting implements AutoCloseable {
     private Granted search(ExchangeRequest request, boolean collecting, HolderConnection holder, InterruptShield shield)
             throws LinkLostException {
         String subject = "Semaphore '" + names.semaphore() + "'";
-        CallBudget budget =
-                CallBudget.of(subject, backend.connections().settings().timeout());
+        CallBudget budget = CallBudget.of(
+                subject, backend.connections().settings().timeout().multipliedBy(SEARCH_TIMEOUTS));
         TakenSlots taken = new TakenSlots(names, holder, backend.sight(), epochs, budget, shield);
         SlotSearch search =
                 new SlotSearch(names, holder, backend.sight(), memory, held.slots(), counts, taken, budget, shield);

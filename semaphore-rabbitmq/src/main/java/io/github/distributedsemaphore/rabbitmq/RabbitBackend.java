@@ -12,8 +12,8 @@ import java.time.temporal.ChronoUnit;
 
 /** One client's use of a broker. */
 final class RabbitBackend implements SemaphoreBackend {
-    /** An exchange goes on for one time-out, and then waits for one answer and one to put right what it began; times three, see the port. */
-    private static final int TIMEOUTS = 9;
+    /** A search may be on its way when its time is over: it waits for one answer and one to put right what it began; times three, see the port. */
+    private static final int TIMEOUTS = 3 * (Granting.SEARCH_TIMEOUTS + 2);
 
     private static final Duration WAKE_UP = Duration.ofSeconds(3);
 
