@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -62,9 +63,11 @@ class BrokerTest {
         next.close();
     }
 
-    /** A stream needs a while after the start. */
+    /** A stream needs a while after the start, for which each attempt waits as long as it may. */
     private static Hold takeOneSoon(BackendSession session) {
-        return await().ignoreException(BackendUnavailableException.class).until(() -> takeOne(session), hold -> true);
+        return await().atMost(Duration.ofMinutes(1))
+                .ignoreException(BackendUnavailableException.class)
+                .until(() -> takeOne(session), hold -> true);
     }
 
     @Test
