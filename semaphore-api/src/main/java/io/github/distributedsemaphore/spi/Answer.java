@@ -10,6 +10,9 @@ public sealed interface Answer {
     /** Refused because there is no semaphore of that name. */
     Answer MISSING = new Missing();
 
+    /** For {@link BackendSession#resolve} only: certainly nothing was done for this caller, nor will be. */
+    Answer NOT_DONE = new NotDone();
+
     /**
      * Granted.
      *
@@ -31,6 +34,9 @@ public sealed interface Answer {
 
     /** See {@link #MISSING}. */
     record Missing() implements Answer {}
+
+    /** See {@link #NOT_DONE}. */
+    record NotDone() implements Answer {}
 
     /**
      * Refused because the semaphore has fewer slots than are wanted.

@@ -15,8 +15,8 @@ public interface BackendProvider {
     Set<String> schemes();
 
     /**
-     * Makes a backend. May connect, and then throws {@link io.github.distributedsemaphore.BackendUnavailableException} or
-     * {@link io.github.distributedsemaphore.BackendAccessException} if that fails.
+     * Makes a backend. No I/O but reading files that settings name, such as certificates: connections are made when they are
+     * needed first.
      *
      * @param uri where to; the provider reads every parameter it knows, the client refuses those that nobody read
      * @param self what to store beside each hold, for {@code describe}

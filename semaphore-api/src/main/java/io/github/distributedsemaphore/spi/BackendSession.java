@@ -4,15 +4,22 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One client's presence at one semaphore: what takes slots, keeps them alive and gives them back.
  *
- * <p>The engine calls {@link #exchange} and {@link #resolve} from one thread at a time; all other methods may be called
- * at the same time from other threads. Calling threads belong to the application and may be interrupted: a session
- * neither gives up because of an interrupt nor swallows it. Every call returns or throws within a third of the {@linkplain
- * io.github.distributedsemaphore.Guarantees#operation operation bound}: a caller of the client may have to wait for an exchange that
- * is under way, for its own, and for finding out what became of it.
+ * <p>The engine calls {@link #exchange}, {@link #start}, {@link #resolve}, {@link #watch}, {@link Watch#close} and {@link #close}
+ * one at a time, each after the one before has ended, though on different threads; an exchange that was {@linkplain #start
+ * started} ends when its stage completes. {@link #renew}, {@link #check} and {@link #abort} may come at any time.
+ *
+ * <p>No caller of the application waits for these calls longer than it wants: who has a time limit, or may be interrupted, is
+ * let go by the engine while the call goes on. Still every call returns or throws within a third of the {@linkplain
+ * io.github.distributedsemaphore.Guarantees#operation operation bound}, because a call that does not wait for a permit may have to
+ * wait for an exchange that is under way, for its own, and for finding out what became of it. Where holds have leases, several
+ * unanswered requests have to fit between {@link #renewEvery} and the end of a lease. A calling thread may be interrupted: a
+ * session neither gives up because of an interrupt nor swallows it.
  *
  * <p>Besides the exceptions named at the methods, all of them may throw {@link
  * io.github.distributedsemaphore.BackendAccessException} and {@link
@@ -38,11 +45,28 @@ public interface BackendSession extends AutoCloseable {
     ExchangeResult exchange(ExchangeRequest request);
 
     /**
-     * Finds out what an exchange with unknown outcome did, or makes sure that it is not done any more.
+     * Starts an exchange on a thread that must not wait: sends the request and returns. An acquire that meets nobody then costs
+     * no change of threads. For a backend whose client library can do that; others leave it as it is.
+     *
+     * <p>The stage completes as {@link #exchange} returns or throws, on any thread. What still has to wait, such as another
+     * round trip, goes to {@link SessionListener#execute}.
+     *
+     * @param request as for {@link #exchange}
+     * @return null if it cannot be started without waiting, for instance for a connection: nothing was done, and the engine
+     *     calls {@link #exchange} on a thread that may wait
+     */
+    default @Nullable CompletionStage<ExchangeResult> start(ExchangeRequest request) {
+        return null;
+    }
+
+    /**
+     * Finds out what an exchange with unknown outcome did. When this returns, the request is not done any more if it was not
+     * done before.
      *
      * @param request the request of that exchange
-     * @return what it did. Wants that it did not serve are refused as full; holds it did not give back are given back
-     *     now
+     * @return what it did. A want that was granted is answered so, with holds that are held now; one that was not is {@link
+     *     Answer#NOT_DONE}, or any other answer if the adapter repeated the exchange. Holds it did not give back are given back
+     *     now. {@code validUntil} counts from before the request of this call
      * @throws BackendUnavailableException if that cannot be told yet; the engine asks again after a while
      * @throws OutcomeUnknownException likewise
      */

@@ -22,14 +22,23 @@ public interface SemaphoreBackend extends AutoCloseable {
     Guarantees guarantees();
 
     /**
-     * Opens a presence at a semaphore; does not create it, and whether it exists need not be looked at here. At most one
-     * session per name is open at a time. Creating connections may be put off until the first exchange.
+     * Opens a presence at a semaphore; does not create it, and does not look whether it exists. No I/O: connections are made
+     * by the first exchange. At most one session per name is open at a time.
      *
      * @param name the semaphore; checked against {@link Guarantees#maxNameBytes}
      * @param listener told when holds or the session are lost
      * @return the session
      */
     BackendSession open(String name, SessionListener listener);
+
+    /**
+     * Asks the backend whether it is there, by one cheap round trip. The default describes a semaphore that hardly exists.
+     *
+     * @throws io.github.distributedsemaphore.BackendUnavailableException if it does not answer
+     */
+    default void ping() {
+        admin().describe("ping");
+    }
 
     /**
      * Returns the administration.

@@ -3,8 +3,8 @@ package io.github.distributedsemaphore.spi;
 import java.util.Collection;
 
 /**
- * What a session tells its engine of its own accord. Thread-safe; the methods return at once and may be called from any
- * thread of the backend, also while a call to the session is under way.
+ * The engine as a session sees it: what a session tells it of its own accord, and the engine's threads. Thread-safe; the
+ * methods return at once and may be called from any thread of the backend, also while a call to the session is under way.
  */
 public interface SessionListener {
     /**
@@ -22,4 +22,16 @@ public interface SessionListener {
      * @param reason why, for a log; no credentials
      */
     void ended(String reason);
+
+    /**
+     * Runs a task soon on a thread of the engine that may wait, such as the rest of an exchange that {@link
+     * BackendSession#start} began and that needs another round trip. The default makes a daemon thread for it.
+     *
+     * @param task what it throws is logged
+     */
+    default void execute(Runnable task) {
+        Thread thread = new Thread(task, "semaphore-session");
+        thread.setDaemon(true);
+        thread.start();
+    }
 }

@@ -6,11 +6,9 @@ import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
-import io.github.distributedsemaphore.spi.ExchangeResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -146,13 +144,8 @@ class LocalOrderTest {
                 .isZero();
         Stage telling = new Stage(1, "handOffTime=10ms");
         telling.before("exchange", () -> telling.environment.pass(20_000_000));
-        telling.answers = answer -> new ExchangeResult(
-                answer.lost(),
-                answer.answers(),
-                answer.validUntil(),
-                answer.recheck(),
-                answer.othersWaiting(),
-                OptionalLong.of(telling.environment.nanoTime()));
+        telling.answers = answer ->
+                answer.toBuilder().sent(telling.environment.nanoTime()).build();
         assertThat(lengthOfRun(telling, 3_000_000)).isEqualTo(3);
     }
 

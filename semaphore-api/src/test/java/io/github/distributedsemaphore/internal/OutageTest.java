@@ -9,7 +9,6 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
-import io.github.distributedsemaphore.spi.ExchangeResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -245,12 +244,7 @@ class OutageTest {
         Stage stage = new Stage(2);
         stage.answers = result -> {
             stage.answers = UnaryOperator.identity();
-            return new ExchangeResult(
-                    result.lost(),
-                    result.answers().subList(0, 1),
-                    result.validUntil(),
-                    result.recheck(),
-                    result.othersWaiting());
+            return result.toBuilder().answers(result.answers().subList(0, 1)).build();
         };
         CompletableFuture<Permit> first = stage.semaphore.acquireAsync(Duration.ZERO);
         CompletableFuture<Permit> second = stage.semaphore.acquireAsync(Duration.ZERO);

@@ -93,7 +93,7 @@ public class MemoryServer extends SessionTable {
             ExchangeResult known = session.lastResult;
             if (known == null || session.lastSequence < sequence) {
                 Set<Hold> lost = giveBack(session, request.giveBack());
-                return remember(session, sequence, lost, refused(request));
+                return remember(session, sequence, lost, notDone(request));
             }
             session.leaseEnd = leaseFrom(now());
             List<Answer> answers = new ArrayList<>();
@@ -116,8 +116,8 @@ public class MemoryServer extends SessionTable {
         return Answer.FULL;
     }
 
-    private static List<Answer> refused(ExchangeRequest request) {
-        return request.wants().stream().map(permits -> Answer.FULL).toList();
+    private static List<Answer> notDone(ExchangeRequest request) {
+        return request.wants().stream().map(permits -> Answer.NOT_DONE).toList();
     }
 
     private Set<Hold> giveBack(ServerSession session, Collection<Hold> holds) {
@@ -139,7 +139,11 @@ public class MemoryServer extends SessionTable {
         Deadline recheck = semaphore(session.name).firstLeaseEnd(session);
         session.lastSequence = sequence;
         // The client counts the validity itself, from before it sent the request.
-        session.lastResult = new ExchangeResult(lost, answers, Deadline.NEVER, recheck, others);
+        session.lastResult = ExchangeResult.of(answers)
+                .lost(lost)
+                .recheck(recheck)
+                .othersWaiting(others)
+                .build();
         return session.lastResult;
     }
 

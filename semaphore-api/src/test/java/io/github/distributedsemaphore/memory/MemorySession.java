@@ -38,13 +38,7 @@ final class MemorySession implements BackendSession {
     private ExchangeResult timed(String what, Supplier<ExchangeResult> onServer) {
         long sent = server().now();
         ExchangeResult result = call(what, onServer);
-        return new ExchangeResult(
-                result.lost(),
-                result.answers(),
-                server().leaseFrom(sent),
-                result.recheck(),
-                result.othersWaiting(),
-                result.sent());
+        return result.toBuilder().validUntil(server().leaseFrom(sent)).build();
     }
 
     @Override

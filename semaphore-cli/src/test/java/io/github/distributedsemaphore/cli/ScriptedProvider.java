@@ -84,7 +84,7 @@ public final class ScriptedProvider implements BackendProvider {
                 loser.setDaemon(true);
                 loser.start();
             }
-            return new ExchangeResult(Set.of(), answers, Deadline.NEVER, Deadline.NEVER, false);
+            return ExchangeResult.of(answers).build();
         }
 
         private void loseWhenTold() {

@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -234,8 +233,12 @@ final class ConsulExchange {
     }
 
     private ExchangeResult result(Set<Hold> lost, List<Answer> answers, Deadline validUntil) {
-        return new ExchangeResult(
-                lost, answers, validUntil, Deadline.NEVER, othersPresent.getAsBoolean(), OptionalLong.of(sentNanos));
+        return ExchangeResult.of(answers)
+                .lost(lost)
+                .validUntil(validUntil)
+                .othersWaiting(othersPresent.getAsBoolean())
+                .sent(sentNanos)
+                .build();
     }
 
     private void notDone(ExchangePlan plan) {

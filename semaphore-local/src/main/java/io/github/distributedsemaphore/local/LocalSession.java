@@ -174,7 +174,11 @@ final class LocalSession implements BackendSession {
         Deadline recheck = answers.contains(Answer.FULL)
                 ? Deadline.after(System.nanoTime(), settings.recheck(shared.isLookout()))
                 : Deadline.NEVER;
-        return new ExchangeResult(lost, answers, Deadline.NEVER, recheck, othersWaiting);
+        return ExchangeResult.of(answers)
+                .lost(lost)
+                .recheck(recheck)
+                .othersWaiting(othersWaiting)
+                .build();
     }
 
     @Override

@@ -51,12 +51,10 @@ final class MarkedSession implements BackendSession {
     private ExchangeResult refused(ExchangeRequest request) {
         ExchangeResult gaveBack =
                 right.exchange(new ExchangeRequest(request.giveBack(), List.of(), request.epochs(), request.waiting()));
-        return new ExchangeResult(
-                gaveBack.lost(),
-                Collections.nCopies(request.wants().size(), Answer.FULL),
-                gaveBack.validUntil(),
-                Deadline.after(System.nanoTime(), RECHECK),
-                true);
+        return ExchangeResult.of(Collections.nCopies(request.wants().size(), Answer.FULL))
+                .lost(gaveBack.lost())
+                .recheck(Deadline.after(System.nanoTime(), RECHECK))
+                .build();
     }
 
     private void mark(Hold hold) {

@@ -80,8 +80,11 @@ final class RabbitSession implements BackendSession {
 
     private ExchangeResult refused(ExchangeRequest request, Set<Hold> lost, Deadline again) {
         List<Answer> refused = Collections.nCopies(request.wants().size(), Answer.FULL);
-        return new ExchangeResult(
-                lost, refused, Deadline.NEVER, refused.isEmpty() ? Deadline.NEVER : again, turn.isAnyoneElseWaiting());
+        return ExchangeResult.of(refused)
+                .lost(lost)
+                .recheck(refused.isEmpty() ? Deadline.NEVER : again)
+                .othersWaiting(turn.isAnyoneElseWaiting())
+                .build();
     }
 
     private String subject() {
@@ -144,8 +147,12 @@ final class RabbitSession implements BackendSession {
             backend.mailbox().tellWaiting(names.encoded());
         }
         Deadline again = full ? recheck() : Deadline.NEVER;
-        return new ExchangeResult(
-                lost, granted.answers(), validFrom(granted.sent()), again, turn.isAnyoneElseWaiting());
+        return ExchangeResult.of(granted.answers())
+                .lost(lost)
+                .validUntil(validFrom(granted.sent()))
+                .recheck(again)
+                .othersWaiting(turn.isAnyoneElseWaiting())
+                .build();
     }
 
     /**

@@ -283,11 +283,11 @@ final class RedisExchange {
                 recheck = recheck.earlier(Deadline.at(System.nanoTime() + StepPlan.PATIENCE_NANOS));
             }
         }
-        return new ExchangeResult(
-                attempt.lost(),
-                attempt.answers(),
-                liveness.validUntil(state.sentNanos(), state.deadlineMillis(), state.serverMicros()),
-                recheck,
-                plan.othersWait(state));
+        return ExchangeResult.of(attempt.answers())
+                .lost(attempt.lost())
+                .validUntil(liveness.validUntil(state.sentNanos(), state.deadlineMillis(), state.serverMicros()))
+                .recheck(recheck)
+                .othersWaiting(plan.othersWait(state))
+                .build();
     }
 }

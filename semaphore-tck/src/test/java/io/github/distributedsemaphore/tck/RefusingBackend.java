@@ -32,6 +32,9 @@ final class RefusingBackend {
 
     private static <T> T proxy(Class<T> type, Object target, String reason, Set<String> allowed) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> {
+            if (target instanceof BackendSession && method.getName().equals("start")) {
+                return null; // the exchange that follows is refused
+            }
             if (!HARMLESS.contains(method.getName()) && !allowed.contains(method.getName())) {
                 throw new BackendAccessException(reason, null);
             }

@@ -227,7 +227,7 @@ enum LinkMutant implements Mutant {
         Object right = call.proceed();
         Deadline later = Deadline.after(System.nanoTime(), Duration.ofSeconds(3));
         if (right instanceof ExchangeResult result) {
-            return new ExchangeResult(result.lost(), result.answers(), later, result.recheck(), result.othersWaiting());
+            return result.toBuilder().validUntil(later).build();
         } else if (right instanceof Renewal renewal) {
             return new Renewal(later, renewal.lost(), renewal.retired());
         }

@@ -1,12 +1,10 @@
 package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Takes a failure for a no. */
@@ -18,12 +16,10 @@ final class Refusals {
             return call.proceed();
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
             ExchangeRequest request = call.argument(0, ExchangeRequest.class);
-            return new ExchangeResult(
-                    Set.of(),
-                    request.wants().stream().map(permits -> Answer.FULL).toList(),
-                    Deadline.NEVER,
-                    Deadline.NEVER,
-                    false);
+            return ExchangeResult.of(
+                            request.wants().stream().map(permits -> Answer.FULL).toList())
+                    .othersWaiting(false)
+                    .build();
         }
     }
 }

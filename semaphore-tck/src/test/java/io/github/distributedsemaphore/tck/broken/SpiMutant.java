@@ -36,12 +36,9 @@ enum SpiMutant implements Mutant {
     VALIDITY_IS_OPTIMISTIC(VerificationRules.class, "5.4", "validity is over-estimated", call -> {
         Object right = call.proceed();
         if (right instanceof ExchangeResult result && !result.answers().isEmpty()) {
-            return new ExchangeResult(
-                    result.lost(),
-                    result.answers(),
-                    Deadline.after(System.nanoTime(), Duration.ofSeconds(3)),
-                    result.recheck(),
-                    result.othersWaiting());
+            return result.toBuilder()
+                    .validUntil(Deadline.after(System.nanoTime(), Duration.ofSeconds(3)))
+                    .build();
         }
         return right;
     }),
@@ -50,8 +47,7 @@ enum SpiMutant implements Mutant {
     VALIDITY_IS_ENDLESS(VerificationRules.class, "5.4", "is valid for ever", call -> {
         Object right = call.proceed();
         if (right instanceof ExchangeResult result) {
-            return new ExchangeResult(
-                    result.lost(), result.answers(), Deadline.NEVER, result.recheck(), result.othersWaiting());
+            return result.toBuilder().validUntil(Deadline.NEVER).build();
         }
         return right;
     }),

@@ -45,7 +45,7 @@ final class TableSession implements BackendSession {
                     .map(permits -> grant(row, permits, request.epochs()))
                     .toList();
             // Nothing ends by itself, and who else waits is not known.
-            return new ExchangeResult(lost, answers, Deadline.NEVER, Deadline.NEVER, true);
+            return ExchangeResult.of(answers).lost(lost).build();
         });
         if (!request.giveBack().isEmpty()) {
             TABLE.tellWaiters();
