@@ -23,4 +23,9 @@ public final class BackendAccessException extends SemaphoreException {
     public boolean isRetryable() {
         return false;
     }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new BackendAccessException(message, this);
+    }
 }

@@ -23,4 +23,9 @@ public final class BackendUnavailableException extends SemaphoreException {
     public boolean isRetryable() {
         return true;
     }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new BackendUnavailableException(message, this);
+    }
 }

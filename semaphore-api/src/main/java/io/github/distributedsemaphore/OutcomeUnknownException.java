@@ -24,4 +24,9 @@ public final class OutcomeUnknownException extends SemaphoreException {
     public boolean isRetryable() {
         return true;
     }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new OutcomeUnknownException(message, this);
+    }
 }

@@ -330,4 +330,25 @@ final class Coordinator {
         }
         return session;
     }
+
+    private boolean acquiringStopped;
+
+    /** Ends the calls that want permits and refuses those to come; what is granted to them meanwhile goes back. Holds stay. */
+    void stopAcquiring() {
+        lock.lock();
+        try {
+            acquiringStopped = true;
+            queue.takeAll().forEach(waiter -> waiter.fail(EngineClient.stopped(name)));
+            wakeups.lastWaiterLeft();
+            agenda.headMayHaveChanged();
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
+    }
+
+    /** Under the lock. */
+    boolean isAcquiringStopped() {
+        return acquiringStopped;
+    }
 }
