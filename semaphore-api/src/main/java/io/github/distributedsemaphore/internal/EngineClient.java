@@ -31,6 +31,7 @@ final class EngineClient implements SemaphoreClient {
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
+    private final Retries retries;
     private final EngineAdmin admin;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final Queue<Thread> awaitingEnd = new ConcurrentLinkedQueue<>();
@@ -41,6 +42,7 @@ final class EngineClient implements SemaphoreClient {
         this.backend = backend;
         this.settings = settings;
         this.environment = environment;
+        this.retries = new Retries(environment);
         this.admin = new EngineAdmin(this, backend, environment);
     }
 
@@ -52,7 +54,8 @@ final class EngineClient implements SemaphoreClient {
             Names.check(name, backend.guarantees());
             known = semaphores.computeIfAbsent(
                     name,
-                    key -> new EngineSemaphore(new Coordinator(key, backend, settings, environment), backend, this));
+                    key -> new EngineSemaphore(
+                            new Coordinator(key, backend, settings, environment, retries), backend, this));
         }
         if (closed.get()) {
             // Closed while it was put there: the closing thread may not have seen it.
