@@ -102,8 +102,9 @@ final class EngineAdmin implements SemaphoreAdmin {
         Integer held = retiredHolders(name, deadline);
         if (held == null) {
             throw new BackendUnavailableException(
-                            "The backend did not answer within " + Durations.format(maxWait), null)
-                    .about(name);
+                    "Semaphore '" + name + "': the backend did not answer within " + Durations.format(maxWait),
+                    null,
+                    name);
         }
         long pause = FIRST_PAUSE_NANOS;
         while (held != null && held > 0 && !once) {

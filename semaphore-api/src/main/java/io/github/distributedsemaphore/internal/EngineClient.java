@@ -6,7 +6,6 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
@@ -109,13 +108,8 @@ final class EngineClient implements SemaphoreClient {
 
     void requireAcquiring(String name) {
         if (acquiringStopped && !closed.get()) {
-            throw stopped(name);
+            throw Failures.stopped(name);
         }
-    }
-
-    static SemaphoreClosedException stopped(String name) {
-        return new SemaphoreClosedException(
-                "The client of semaphore '" + name + "' takes no more permits: it is about to be closed", name);
     }
 
     void resized(String name, int limit) {

@@ -89,11 +89,6 @@ final class Losses {
         exchanges.giveBackUnasked(hold);
     }
 
-    /** Under the lock: the hold is gone with its session, and so is its permit. */
-    void lose(SlotHold hold, String reason) {
-        lose(hold, LossCause.SESSION_ENDED, reason);
-    }
-
     /** Under the lock: the hold is gone, and so is its permit. */
     void lose(SlotHold hold, LossCause cause, String reason) {
         keeper.remove(hold);
