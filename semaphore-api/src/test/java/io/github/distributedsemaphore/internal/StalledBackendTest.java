@@ -161,21 +161,20 @@ class StalledBackendTest {
     }
 
     @Test
-    void aPingSaysWhatTheBackendSaysAndRefusesNoTimeAtAll() throws InterruptedException {
+    void aPingSaysWhatTheBackendSaysAndRefusesNoTimeAtAll() {
         MemoryBackend refusing = new MemoryBackend(server, new HolderInfo("host", 1, "")) {
             @Override
             public void ping() {
                 throw new BackendAccessException("wrong password", null);
             }
         };
-        try (SemaphoreClient refused = SemaphoreClient.builder(refusing).connect()) {
-            assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10)))
-                    .isInstanceOf(BackendAccessException.class)
-                    .hasMessageContaining("wrong password");
-            assertThatThrownBy(() -> refused.ping(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
-            refused.close();
-            assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
-        }
+        SemaphoreClient refused = SemaphoreClient.builder(refusing).connect();
+        assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10)))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("wrong password");
+        assertThatThrownBy(() -> refused.ping(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
+        refused.close();
+        assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
     }
 
     @Test
