@@ -14,7 +14,11 @@ import java.util.concurrent.CompletableFuture;
  * them, as with a fair {@link java.util.concurrent.Semaphore}. Between clients no order is promised unless the backend's
  * {@link Guarantees} say so.
  *
- * <p>All calls that may wait are interruptible and fit virtual threads. Common to all acquiring methods:
+ * <p>All calls that may wait are interruptible and fit virtual threads. A caller's time is its own: such a call returns within
+ * 100 milliseconds of its time limit or of an interrupt, whatever the backend does. What was begun for it is finished in the
+ * background, and a permit that was taken goes back. While the backend does not answer, a call that waits goes on within its
+ * time, at most for the setting {@code outagePatience} (by default 30 seconds), and then fails with {@link
+ * BackendUnavailableException}; a call that does not wait fails at once. Common to all acquiring methods:
  *
  * <ul>
  *   <li>giving up (time-out, interrupt, cancellation, close) leaves no trace and takes no permit;

@@ -69,6 +69,18 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
+     * Sets for how long a call that waits for a permit puts up with a backend that does not answer, within its own time limit.
+     * After that it fails with {@link BackendUnavailableException}. Setting {@code outagePatience}, by default 30 s, from 0
+     * (fails as soon as an attempt fails) to a day. Calls that do not wait fail at once in any case.
+     *
+     * @param longest the longest
+     * @return this
+     */
+    public SemaphoreClientBuilder outagePatience(Duration longest) {
+        return set("outagePatience", Durations.format(longest));
+    }
+
+    /**
      * Sets a setting by name, such as one that only one backend has.
      *
      * @param name its name as in a URI

@@ -18,6 +18,7 @@ final class EngineClient implements SemaphoreClient {
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
+    private final Retries retries;
     private final EngineAdmin admin;
     private volatile boolean closed;
 
@@ -25,6 +26,7 @@ final class EngineClient implements SemaphoreClient {
         this.backend = backend;
         this.settings = settings;
         this.environment = environment;
+        this.retries = new Retries(environment);
         this.admin = new EngineAdmin(this, backend, environment);
     }
 
@@ -33,7 +35,8 @@ final class EngineClient implements SemaphoreClient {
         Names.check(name, backend.guarantees());
         requireOpen();
         EngineSemaphore known = semaphores.computeIfAbsent(
-                name, key -> new EngineSemaphore(new Coordinator(key, backend, settings, environment), backend));
+                name,
+                key -> new EngineSemaphore(new Coordinator(key, backend, settings, environment, retries), backend));
         if (closed) {
             // Closed while it was put there: the closing thread may not have seen it.
             known.coordinator().abort();

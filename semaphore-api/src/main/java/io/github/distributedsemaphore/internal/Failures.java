@@ -121,6 +121,35 @@ final class Failures {
                 cause);
     }
 
+    /** The time of a call is over, or its patience, while the backend does not answer. */
+    static BackendUnavailableException awayFor(String name, String tried, RuntimeException cause) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': the backend has not answered for " + tried + ": " + cause.getMessage(),
+                cause);
+    }
+
+    /** The same, for a call that is part of a request whose outcome is unknown. */
+    static OutcomeUnknownException unknownFor(String name, String tried, RuntimeException cause) {
+        return new OutcomeUnknownException(
+                "Semaphore '" + name + "': the backend has not answered for " + tried
+                        + ", and it is not known whether permits were taken; the client finds out and returns them: "
+                        + cause.getMessage(),
+                cause);
+    }
+
+    /** A call was not sent because the outcome of an earlier request has to be found out first. */
+    static BackendUnavailableException notSent(String name, RuntimeException cause) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': nothing was asked, because an earlier request is not answered yet: "
+                        + cause.getMessage(),
+                cause);
+    }
+
+    static BackendUnavailableException requestLost(String name) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': the request was lost on its way and nothing was done: try again", null);
+    }
+
     static IllegalArgumentException exceedsLimit(String name, int wanted, int limit) {
         return new IllegalArgumentException("Semaphore '" + name + "' has " + limit + " slots, " + wanted
                 + " permits at once can never be had: ask for at most " + limit);

@@ -59,7 +59,7 @@ final class Losses {
             return switch (answer) {
                 case HELD -> Verification.HELD;
                 case RETIRED -> {
-                    permit.hold().retire();
+                    permit.hold().retire(environment.nanoTime());
                     yield Verification.RETIRED;
                 }
                 case LOST -> {
