@@ -67,5 +67,6 @@ public abstract class OutageRules {
     @Rule("3.14")
     void callersThatGaveUpDuringASilenceHoldNothingAfterIt(TckFixture tck) {
         onEachLink(tck, CallersTime::leavesNothing);
+        on(tck, Outage.halfOpen(tck), CallersTime::leavesNothingForLong);
     }
 }

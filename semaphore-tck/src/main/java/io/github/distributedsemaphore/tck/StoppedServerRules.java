@@ -37,7 +37,7 @@ public abstract class StoppedServerRules {
     @Test
     @Rule("3.14")
     void callersThatGaveUpWhileTheServerWasStoppedHoldNothingAfterIt(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::leavesNothing);
+        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::leavesNothingForLong);
     }
 
     /** What a restart removes nobody can wait for. */
