@@ -20,6 +20,9 @@ import org.slf4j.LoggerFactory;
 final class Combiner {
     private static final Logger LOG = LoggerFactory.getLogger(Combiner.class);
 
+    /** What {@link Step#begin} returns if it has done everything. */
+    static final CompletionStage<Runnable> ENDED = CompletableFuture.completedFuture(() -> {});
+
     /** One thing to do at the backend. Runs without the lock, and no other step runs until it has ended. */
     @FunctionalInterface
     interface Step {
@@ -29,7 +32,8 @@ final class Combiner {
         /**
          * Begins it on a thread that must not wait.
          *
-         * @return completes with what is left to be done then, which does not wait; null if it cannot be begun without waiting
+         * @return completes with what is left to be done then, which does not wait; {@link #ENDED} if nothing is left; null if it
+         *     cannot be begun without waiting
          */
         default @Nullable CompletionStage<Runnable> begin() {
             return null;
@@ -134,7 +138,8 @@ final class Combiner {
 
                     @Override
                     public CompletionStage<Runnable> begin() {
-                        return CompletableFuture.completedFuture(rest);
+                        rest.run();
+                        return ENDED;
                     }
                 };
             }
@@ -160,14 +165,12 @@ final class Combiner {
             logged(step::perform);
             return true;
         }
-        CompletionStage<Runnable> begun = step.begin();
+        CompletionStage<Runnable> begun = begin(step);
         if (begun == null) {
             environment.execute(() -> drive(step, () -> false, null));
             return false;
         }
-        CompletableFuture<Runnable> future = begun.toCompletableFuture();
-        if (future.isDone()) {
-            logged(future.join());
+        if (begun == ENDED) {
             return true;
         }
         lock.lock();
@@ -178,6 +181,15 @@ final class Combiner {
         }
         CompletionStage<Void> unused = begun.thenAccept(this::land);
         return false;
+    }
+
+    private static @Nullable CompletionStage<Runnable> begin(Step step) {
+        try {
+            return step.begin();
+        } catch (RuntimeException | Error e) {
+            LOG.error("A step of the semaphore client failed", e);
+            return ENDED;
+        }
     }
 
     /** A step that throws is a bug of this library; the thread it happened on may be anybody's. */

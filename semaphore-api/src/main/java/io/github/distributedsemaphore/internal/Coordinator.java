@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -36,13 +37,16 @@ final class Coordinator {
     private final WaitQueue queue = new WaitQueue();
 
     private final Combiner combiner;
+    private final boolean fencing;
     private boolean closed;
+    private boolean acquiringStopped;
 
     Coordinator(
             String name, SemaphoreBackend backend, ClientSettings settings, Environment environment, Retries retries) {
         this.name = name;
         this.backend = backend;
         this.environment = environment;
+        this.fencing = backend.guarantees().has(Capability.FENCING);
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
         this.agenda = new Agenda(queue, wakeups, environment, settings);
@@ -69,7 +73,7 @@ final class Coordinator {
     }
 
     void requireFencing() {
-        if (!backend.guarantees().has(Capability.FENCING)) {
+        if (!fencing) {
             throw new UnsupportedOperationException(
                     "The backend '" + backend.guarantees().backend() + "' has no fencing");
         }
@@ -97,6 +101,10 @@ final class Coordinator {
         try {
             if (closed) {
                 waiter.fail(Failures.closed(name));
+                return;
+            }
+            if (acquiringStopped) {
+                waiter.fail(Failures.stopped(name));
                 return;
             }
             boolean first = !queue.isAnyoneWaiting();
@@ -239,7 +247,7 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                losses.lose(hold, reason);
+                losses.lose(hold, LossCause.SESSION_ENDED, reason);
             }
             BackendSession ended = keeper.end();
             BackendSession.Watch watch = wakeups.forget();
@@ -342,7 +350,7 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                losses.lose(hold, "the client was aborted");
+                losses.lose(hold, LossCause.CLIENT_ABORTED, "the client was aborted");
             }
         } finally {
             lock.unlock();
@@ -378,5 +386,19 @@ final class Coordinator {
         if (!abort) {
             closeQuietly(session);
         }
+    }
+
+    /** Ends the calls that want permits and refuses those to come; what is granted to them meanwhile goes back. Holds stay. */
+    void stopAcquiring() {
+        lock.lock();
+        try {
+            acquiringStopped = true;
+            queue.takeAll().forEach(waiter -> waiter.fail(Failures.stopped(name)));
+            wakeups.lastWaiterLeft();
+            agenda.headMayHaveChanged();
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
     }
 }

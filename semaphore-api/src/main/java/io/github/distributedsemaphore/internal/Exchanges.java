@@ -183,10 +183,19 @@ final class Exchanges {
             try {
                 started = known.start(batch.request());
             } catch (RuntimeException | Error e) {
-                return CompletableFuture.completedFuture(() -> landed(null, e));
+                landed(null, e);
+                return Combiner.ENDED;
             }
             canBegin = started != null;
-            return started == null ? null : started.handle((result, failure) -> () -> landed(result, failure));
+            if (started == null) {
+                return null;
+            }
+            CompletableFuture<ExchangeResult> future = started.toCompletableFuture();
+            if (future.isDone() && !future.isCompletedExceptionally()) {
+                landed(future.join(), null);
+                return Combiner.ENDED;
+            }
+            return started.handle((result, failure) -> () -> landed(result, failure));
         }
 
         private void landed(@Nullable ExchangeResult result, @Nullable Throwable failure) {

@@ -37,6 +37,9 @@ final class MemorySession implements BackendSession {
     @Override
     public @Nullable CompletionStage<ExchangeResult> start(ExchangeRequest request) {
         Executor network = backend.network();
+        if (network == MemoryBackend.AT_ONCE) {
+            return CompletableFuture.completedFuture(exchange(request));
+        }
         return network == null ? null : CompletableFuture.supplyAsync(() -> exchange(request), network);
     }
 
