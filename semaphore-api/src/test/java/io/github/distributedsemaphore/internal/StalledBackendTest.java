@@ -173,7 +173,7 @@ class StalledBackendTest {
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("wrong password");
             assertThatThrownBy(() -> refused.ping(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
-            refused.close();
+            refused.abort();
             assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
         }
     }
