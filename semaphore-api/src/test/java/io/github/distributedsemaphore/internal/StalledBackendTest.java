@@ -161,20 +161,21 @@ class StalledBackendTest {
     }
 
     @Test
-    void aPingSaysWhatTheBackendSaysAndRefusesNoTimeAtAll() {
+    void aPingSaysWhatTheBackendSaysAndRefusesNoTimeAtAll() throws InterruptedException {
         MemoryBackend refusing = new MemoryBackend(server, new HolderInfo("host", 1, "")) {
             @Override
             public void ping() {
                 throw new BackendAccessException("wrong password", null);
             }
         };
-        SemaphoreClient refused = SemaphoreClient.builder(refusing).connect();
-        assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10)))
-                .isInstanceOf(BackendAccessException.class)
-                .hasMessageContaining("wrong password");
-        assertThatThrownBy(() -> refused.ping(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
-        refused.close();
-        assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
+        try (SemaphoreClient refused = SemaphoreClient.builder(refusing).connect()) {
+            assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10)))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("wrong password");
+            assertThatThrownBy(() -> refused.ping(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
+            refused.abort();
+            assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
+        }
     }
 
     @Test
