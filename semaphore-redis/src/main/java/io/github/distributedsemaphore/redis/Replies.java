@@ -25,6 +25,13 @@ record Replies(List<Reply> all, int multi, int exec) {
         return reply;
     }
 
+    /** Throws if the server refused any of the commands. */
+    void requireAll() {
+        for (int i = 0; i < all.size(); i++) {
+            get(i);
+        }
+    }
+
     /**
      * Tells whether the transaction was done, the whole of it.
      *

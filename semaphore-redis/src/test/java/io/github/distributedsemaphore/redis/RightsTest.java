@@ -136,7 +136,7 @@ class RightsTest {
     @Test
     void aDatabaseNeedsOneMore() {
         allow("least", documented());
-        assertThatThrownBy(() -> as("least", "/1")).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> as("least", "/1").ping()).isInstanceOf(BackendAccessException.class);
         allow("least", documented() + " +select");
         assertThat(as("least", "/1").admin().create("jobs", 1)).isTrue();
     }
