@@ -2,6 +2,8 @@ package io.github.distributedsemaphore.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Deadline;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -12,7 +14,7 @@ class AttemptsTest {
         Set<Long> first = new HashSet<>();
         Set<Long> later = new HashSet<>();
         for (int i = 0; i < 50; i++) {
-            Attempts attempts = new Attempts();
+            Attempts attempts = new Attempts(Deadline.after(System.nanoTime(), Duration.ofMinutes(1)));
             attempts.goesOn();
             first.add(attempts.backOffNanos());
             for (int failed = 1; failed < 20; failed++) {
@@ -30,8 +32,19 @@ class AttemptsTest {
     }
 
     @Test
+    void timeIsLeftToFindOutWhatAChangeDid() {
+        long now = System.nanoTime();
+        Attempts attempts = new Attempts(Deadline.after(now, Duration.ofMinutes(1)));
+        assertThat(attempts.endOfChange().nanosFrom(now))
+                .isBetween(
+                        Duration.ofSeconds(30).toNanos(), Duration.ofSeconds(45).toNanos());
+        assertThat(attempts.isTimeLeft()).isTrue();
+        assertThat(new Attempts(Deadline.at(now)).goesOn()).isFalse();
+    }
+
+    @Test
     void aReleaseIsForcedOnceAfterAFewConflicts() {
-        Attempts attempts = new Attempts();
+        Attempts attempts = new Attempts(Deadline.after(System.nanoTime(), Duration.ofMinutes(1)));
         int forced = 0;
         for (int failed = 0; failed < 20; failed++) {
             forced += attempts.isTimeToForceRelease() ? 1 : 0;

@@ -44,7 +44,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
         if (!spec.label().isEmpty()) {
             builder.label(spec.label());
         }
-        spec.settings().forEach(builder::set);
+        wanted(spec).settings().forEach(builder::set);
         SemaphoreClient client = configured(builder).connect();
         clients.add(client);
         return client(client);
@@ -53,6 +53,11 @@ public class MemoryHarness implements SemaphoreTckHarness {
     /** Puts something around a backend. */
     protected SemaphoreBackend backend(MemoryBackend backend) {
         return backend;
+    }
+
+    /** Changes what the kit wants of a client. */
+    protected ClientSpec wanted(ClientSpec spec) {
+        return spec;
     }
 
     /** Adds settings. */
