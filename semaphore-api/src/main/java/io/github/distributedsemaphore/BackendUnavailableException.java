@@ -19,8 +19,24 @@ public final class BackendUnavailableException extends SemaphoreException {
         super(message, cause);
     }
 
+    /**
+     * Creates it for a semaphore.
+     *
+     * @param message what happened to which semaphore, and what to do
+     * @param cause what the client library said; null if nothing
+     * @param semaphore the name of the semaphore; null if it is about none
+     */
+    public BackendUnavailableException(String message, @Nullable Throwable cause, @Nullable String semaphore) {
+        super(message, cause, semaphore);
+    }
+
     @Override
     public boolean isRetryable() {
         return true;
+    }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new BackendUnavailableException(message, this);
     }
 }

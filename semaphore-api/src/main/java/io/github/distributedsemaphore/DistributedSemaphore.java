@@ -3,9 +3,20 @@ package io.github.distributedsemaphore;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 /**
  * At most N holders of a name, across threads, processes and hosts.
+ *
+ * <pre>{@code
+ * DistributedSemaphore exports = client.semaphore("exports");
+ * try (Permit permit = exports.acquire(Duration.ofSeconds(30))) {
+ *     export(permit.fence());
+ * } catch (SemaphoreTimeoutException e) {
+ *     answer("too many exports at once, try again later");
+ * }
+ * }</pre>
  *
  * <p>Thread-safe. Getting one from a {@link SemaphoreClient} does no I/O; the semaphore itself must have been created,
  * see {@link SemaphoreAdmin#create}. Not reentrant: a thread that acquires twice takes two slots.
@@ -14,14 +25,19 @@ import java.util.concurrent.CompletableFuture;
  * them, as with a fair {@link java.util.concurrent.Semaphore}. Between clients no order is promised unless the backend's
  * {@link Guarantees} say so.
  *
- * <p>All calls that may wait are interruptible and fit virtual threads. Common to all acquiring methods:
+ * <p>All calls that may wait are interruptible and fit virtual threads. A caller's time is its own: such a call returns within
+ * 100 milliseconds of its time limit or of an interrupt, whatever the backend does. What was begun for it is finished in the
+ * background, and a permit that was taken goes back. While the backend does not answer, a call that waits goes on within its
+ * time, at most for the setting {@code outagePatience} (by default 30 seconds), and then fails with {@link
+ * BackendUnavailableException}; a call that does not wait fails at once. Common to all acquiring methods:
  *
  * <ul>
  *   <li>giving up (time-out, interrupt, cancellation, close) leaves no trace and takes no permit;
  *   <li>{@link NoSuchSemaphoreException} if the semaphore does not exist, or is destroyed during the wait;
  *   <li>{@link BackendUnavailableException}, {@link OutcomeUnknownException}, {@link BackendAccessException} and
  *       {@link IncompatibleStateException} as each of them says: the caller holds nothing then;
- *   <li>{@link SemaphoreClosedException} if the client is closed before or during the call;
+ *   <li>{@link SemaphoreClosedException} if the client is closed before or during the call, or {@linkplain
+ *       SemaphoreClient#stopAcquiring stops acquiring};
  *   <li>{@link IllegalArgumentException} for a number of permits below one or above the limit.
  * </ul>
  */
@@ -44,10 +60,10 @@ public interface DistributedSemaphore {
     /**
      * Takes a permit, waiting at most so long.
      *
-     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is for ever
+     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is endless
      * @return the permit
      * @throws InterruptedException if the thread is interrupted before or while it waits
-     * @throws SemaphoreTimeoutException if none could be had in time
+     * @throws SemaphoreTimeoutException if none was free in time
      */
     Permit acquire(Duration maxWait) throws InterruptedException;
 
@@ -62,8 +78,8 @@ public interface DistributedSemaphore {
     /**
      * Takes a permit, waiting at most so long.
      *
-     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is for ever
-     * @return the permit, or empty if none could be had in time
+     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is endless
+     * @return the permit, or empty if none was free in time
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
     Optional<Permit> tryAcquire(Duration maxWait) throws InterruptedException;
@@ -85,7 +101,7 @@ public interface DistributedSemaphore {
      * @param maxWait as for {@link #acquire(Duration)}
      * @return the permits
      * @throws InterruptedException if the thread is interrupted before or while it waits
-     * @throws SemaphoreTimeoutException if they could not be had in time
+     * @throws SemaphoreTimeoutException if they were not free in time
      */
     PermitGroup acquire(int permits, Duration maxWait) throws InterruptedException;
 
@@ -102,7 +118,7 @@ public interface DistributedSemaphore {
      *
      * @param permits how many, from 1 to the limit
      * @param maxWait as for {@link #tryAcquire(Duration)}
-     * @return the permits, or empty if they could not be had in time
+     * @return the permits, or empty if they were not free in time
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
     Optional<PermitGroup> tryAcquire(int permits, Duration maxWait) throws InterruptedException;
@@ -123,6 +139,14 @@ public interface DistributedSemaphore {
      * @return as {@link #acquireAsync()}; fails with {@link SemaphoreTimeoutException} when the time is over
      */
     CompletableFuture<Permit> acquireAsync(Duration maxWait);
+
+    /**
+     * Takes several permits together, all or none, without blocking the caller.
+     *
+     * @param permits how many, from 1 to the limit
+     * @return as {@link #acquireAsync()}
+     */
+    CompletableFuture<PermitGroup> acquireAsync(int permits);
 
     /**
      * Takes several permits together, all or none, without blocking the caller, giving up after a while.
@@ -151,7 +175,7 @@ public interface DistributedSemaphore {
      * @param <X> what the task throws
      * @return what the task returned
      * @throws InterruptedException if the thread is interrupted before or while it waits for the permit
-     * @throws SemaphoreTimeoutException if no permit could be had in time; the task did not run
+     * @throws SemaphoreTimeoutException if no permit was free in time; the task did not run
      * @throws X if the task fails
      */
     default <T, X extends Exception> T withPermit(Duration maxWait, PermitFunction<? extends T, X> task)
@@ -160,4 +184,69 @@ public interface DistributedSemaphore {
             return task.apply(permit);
         }
     }
+
+    /**
+     * Runs a task without a result under a permit, as {@link #withPermit}.
+     *
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @param task runs on the calling thread
+     * @param <X> what the task throws
+     * @throws InterruptedException if the thread is interrupted before or while it waits for the permit
+     * @throws SemaphoreTimeoutException if no permit was free in time; the task did not run
+     * @throws X if the task fails
+     */
+    default <X extends Exception> void runWithPermit(Duration maxWait, PermitTask<X> task)
+            throws InterruptedException, X {
+        try (Permit permit = acquire(maxWait)) {
+            task.run(permit);
+        }
+    }
+
+    /**
+     * Runs a task under a permit if one is free in time, and otherwise does without.
+     *
+     * <pre>{@code
+     * if (!exports.tryRunWithPermit(Duration.ZERO, permit -> export())) {
+     *     log.info("enough exports are running already");
+     * }
+     * }</pre>
+     *
+     * @param maxWait as for {@link #tryAcquire(Duration)}; zero is one attempt
+     * @param task runs on the calling thread
+     * @param <X> what the task throws
+     * @return whether the task ran; if not, no permit was free in time
+     * @throws InterruptedException if the thread is interrupted before or while it waits for the permit
+     * @throws X if the task fails
+     */
+    default <X extends Exception> boolean tryRunWithPermit(Duration maxWait, PermitTask<X> task)
+            throws InterruptedException, X {
+        Optional<Permit> acquired = tryAcquire(maxWait);
+        if (acquired.isEmpty()) {
+            return false;
+        }
+        try (Permit permit = acquired.get()) {
+            task.run(permit);
+        }
+        return true;
+    }
+
+    /**
+     * Starts a task under a permit without blocking the caller, and releases the permit when the stage that the task returns
+     * completes.
+     *
+     * <pre>{@code
+     * exports.withPermitAsync(Duration.ofMinutes(1), permit -> http.sendAsync(request, ofString()))
+     *         .thenAccept(answer -> store(answer.body()));
+     * }</pre>
+     *
+     * @param maxWait as for {@link #acquire(Duration)}
+     * @param task called on a thread of the client that nothing else depends on, so it may block
+     * @param <T> what the stage completes with
+     * @return completes with what the stage completes with, after the permit was released, on such a thread too; fails as {@link
+     *     #acquireAsync(Duration)} does, and then the task was not called; fails with what the task throws. A release that
+     *     cannot be confirmed is logged. Cancelling it withdraws the request for a permit; a task that was called already goes
+     *     on and keeps its permit until its stage completes
+     */
+    <T> CompletableFuture<T> withPermitAsync(
+            Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task);
 }

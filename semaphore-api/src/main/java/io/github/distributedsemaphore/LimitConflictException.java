@@ -20,9 +20,16 @@ public final class LimitConflictException extends SemaphoreException {
         super(
                 "Semaphore '" + name + "' exists with limit " + found + ", not " + requested
                         + ": ask for that limit, or resize the semaphore",
-                null);
+                null,
+                name);
         this.found = found;
         this.requested = requested;
+    }
+
+    private LimitConflictException(String message, LimitConflictException cause) {
+        super(message, cause);
+        this.found = cause.found;
+        this.requested = cause.requested;
     }
 
     /**
@@ -46,5 +53,10 @@ public final class LimitConflictException extends SemaphoreException {
     @Override
     public boolean isRetryable() {
         return false;
+    }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new LimitConflictException(message, this);
     }
 }

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * There is no semaphore of this name; or it was destroyed while the caller waited. The caller holds nothing through the
  * call.
@@ -13,11 +15,30 @@ public final class NoSuchSemaphoreException extends SemaphoreException {
      * @param message what happened to which semaphore, and what to do
      */
     public NoSuchSemaphoreException(String message) {
-        super(message, null);
+        this(message, (String) null);
+    }
+
+    /**
+     * Creates it for a semaphore.
+     *
+     * @param message what happened to which semaphore, and what to do
+     * @param semaphore the name of the semaphore; null if it is about none
+     */
+    public NoSuchSemaphoreException(String message, @Nullable String semaphore) {
+        super(message, null, semaphore);
+    }
+
+    private NoSuchSemaphoreException(String message, Throwable cause) {
+        super(message, cause);
     }
 
     @Override
     public boolean isRetryable() {
         return false;
+    }
+
+    @Override
+    SemaphoreException copy(String message) {
+        return new NoSuchSemaphoreException(message, this);
     }
 }

@@ -1,21 +1,26 @@
 package io.github.distributedsemaphore;
 
-import java.util.function.Consumer;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * One client's hold of one slot of a semaphore, from a successful acquire until it is released or lost.
  *
+ * <pre>{@code
+ * try (Permit permit = exports.acquire(Duration.ofSeconds(30))) {
+ *     permit.onLost(loss -> log.warn("the export goes on without a permit: {}", loss.reason()));
+ *     for (Page page : pages) {
+ *         if (!permit.isValid()) {
+ *             throw new IllegalStateException("another export may be running");
+ *         }
+ *         store.write(page, permit.fence()); // the store refuses a fence that is older than the newest it has seen
+ *     }
+ * }
+ * }</pre>
+ *
  * <p>Thread-safe: any thread of the process may ask, release or close it. A permit is bound to the
  * {@link SemaphoreClient} it came from and ends with it. It is never taken again silently: once lost, it stays lost.
  */
-public interface Permit extends AutoCloseable {
-    /**
-     * Returns the name of the semaphore.
-     *
-     * @return the name as the application gave it
-     */
-    String semaphore();
-
+public interface Permit extends Holding {
     /**
      * Returns the number of the slot this permit holds: no two valid permits of a semaphore have the same.
      *
@@ -32,45 +37,6 @@ public interface Permit extends AutoCloseable {
     Fence fence();
 
     /**
-     * Tells, without asking the backend, whether the permit is surely held at this moment.
-     *
-     * <p>Local, cheap, never blocks and never optimistic: false after a release or a loss, and false from
-     * {@link #validUntil} on, also when the process has just woken from a long pause. A permit that could not be
-     * confirmed before that instant is lost for good, whatever the backend would say later.
-     *
-     * @return true only if nobody else can have the slot now
-     */
-    boolean isValid();
-
-    /**
-     * Returns the instant up to which the backend cannot have given the slot to another, counted from the sending of
-     * the last renewal that it confirmed. Moves on with each renewal.
-     *
-     * @return an instant on this process's monotonic clock; {@link Deadline#NEVER} where the backend cannot take a slot
-     *     from a living process; a past one after release or loss
-     */
-    Deadline validUntil();
-
-    /**
-     * Asks the backend. Blocks for one round trip, at most the {@linkplain Guarantees#operation operation bound}.
-     *
-     * @return what it says; after a release or a loss answered locally
-     * @throws BackendUnavailableException if the backend did not answer; the permit may or may not be held, and
-     *     {@link #isValid} goes on telling what is sure
-     * @throws SemaphoreException another leaf for what else the backend may say, such as lost rights
-     */
-    Verification verify();
-
-    /**
-     * Has a listener told when the permit is lost: once, not after a normal release or close, and at once if it is lost
-     * already. Listeners run on a thread of the client; one that blocks or throws holds up neither other listeners nor
-     * renewal.
-     *
-     * @param listener told of the loss
-     */
-    void onLost(Consumer<? super PermitLoss> listener);
-
-    /**
      * Gives the permit up. Idempotent; blocks until the backend confirmed it, at most the
      * {@linkplain Guarantees#operation operation bound}; an interrupt neither ends it nor is swallowed.
      *
@@ -81,7 +47,12 @@ public interface Permit extends AutoCloseable {
      */
     ReleaseOutcome release();
 
-    /** Releases the permit, never throws: a release that cannot be confirmed is logged. See {@link #release}. */
-    @Override
-    void close();
+    /**
+     * Gives the permit up without blocking the caller, for instance on an event loop. A caller that stops using what the
+     * permit guards before this call need not wait for the future.
+     *
+     * @return completes as {@link #release} returns or throws, on a thread of the client that nothing else depends on, so
+     *     what is chained to it may block. Cancelling it does not stop the release
+     */
+    CompletableFuture<ReleaseOutcome> releaseAsync();
 }

@@ -1,25 +1,25 @@
 package io.github.distributedsemaphore;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Permits that were acquired together, all or none. Thread-safe. Each permit may also be released alone; closing the
  * group releases those that are left.
+ *
+ * <pre>{@code
+ * try (PermitGroup cores = semaphore.acquire(4, Duration.ofMinutes(1))) {
+ *     build(cores.permits().size());
+ * }
+ * }</pre>
  */
-public interface PermitGroup extends AutoCloseable {
+public interface PermitGroup extends Holding {
     /**
      * Returns the permits.
      *
      * @return an unmodifiable list in ascending order of slots, never empty
      */
     List<Permit> permits();
-
-    /**
-     * Tells whether all of them are surely held.
-     *
-     * @return true if {@link Permit#isValid} is true for each
-     */
-    boolean isValid();
 
     /**
      * Releases all permits that are still held, in one exchange with the backend.
@@ -29,7 +29,10 @@ public interface PermitGroup extends AutoCloseable {
      */
     List<ReleaseOutcome> release();
 
-    /** Releases all permits that are still held; never throws. */
-    @Override
-    void close();
+    /**
+     * Releases all permits that are still held without blocking the caller.
+     *
+     * @return as {@link Permit#releaseAsync}, with the outcome for each permit, in the order of {@link #permits}
+     */
+    CompletableFuture<List<ReleaseOutcome>> releaseAsync();
 }

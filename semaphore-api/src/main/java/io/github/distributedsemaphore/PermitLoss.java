@@ -1,10 +1,13 @@
 package io.github.distributedsemaphore;
 
+import java.io.Serializable;
+
 /**
  * The news that a permit is no longer held although nobody released it.
  *
- * @param semaphore the name of the semaphore
+ * @param semaphoreName the name of the semaphore
  * @param slot the slot that the permit held
+ * @param cause why, for a program
  * @param reason why, in a sentence for a log; holds no credentials
  */
-public record PermitLoss(String semaphore, int slot, String reason) {}
+public record PermitLoss(String semaphoreName, int slot, LossCause cause, String reason) implements Serializable {}

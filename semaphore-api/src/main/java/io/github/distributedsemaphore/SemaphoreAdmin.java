@@ -3,9 +3,16 @@ package io.github.distributedsemaphore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Creates, shows, resizes and destroys semaphores. The limit lives in the backend; clients do not state it.
+ *
+ * <pre>{@code
+ * SemaphoreAdmin admin = client.admin();
+ * admin.ensure("exports", settings.exportsAtOnce()); // at the start of the program, with the limit from its settings
+ * admin.status("exports").ifPresent(now -> log.info("{} of {} exports can start", now.free(), now.limit()));
+ * }</pre>
  *
  * <p>Thread-safe. Every call blocks while it asks the backend, for a few round trips, and throws
  * {@link BackendUnavailableException} (nothing was changed), {@link OutcomeUnknownException} (it may have been, or a part
@@ -23,6 +30,29 @@ public interface SemaphoreAdmin {
      * @throws LimitConflictException if it exists with another limit; nothing is changed
      */
     boolean create(String name, int limit);
+
+    /**
+     * Gives a semaphore a limit, whether it exists or not: creates it, or {@linkplain #resize resizes} it if it has another
+     * limit. Takes one round trip where nothing has to change.
+     *
+     * <p>May be called by any number of clients at the same time. With the same limit they all succeed and change it at most
+     * once. With different limits all succeed too, and the last resize decides: let one program name the limit.
+     *
+     * @param name its name
+     * @param limit how many slots it has afterwards, at least 1
+     * @return the limit that it had before this call; empty if this call created it
+     * @throws NoSuchSemaphoreException if others destroyed it again and again meanwhile
+     */
+    OptionalInt ensure(String name, int limit);
+
+    /**
+     * Shows how full a semaphore is. No side effect; cheaper than {@link #describe} where the backend can count holders without
+     * reading them.
+     *
+     * @param name its name
+     * @return empty if there is none
+     */
+    Optional<SemaphoreStatus> status(String name);
 
     /**
      * Shows a semaphore and its holders. No side effect.
@@ -60,12 +90,14 @@ public interface SemaphoreAdmin {
     boolean destroy(String name);
 
     /**
-     * Waits until no removed slot is held any more.
+     * Waits until no removed slot is held any more. Returns within 100 ms of the end of its time or of an interrupt, also if the
+     * backend does not answer then.
      *
      * @param name the name of a semaphore that was shrunk or destroyed
-     * @param maxWait the longest wait; zero or negative asks once
+     * @param maxWait the longest wait; zero or negative asks once and waits for the answer
      * @return false if some are still held when the time is over
      * @throws InterruptedException if the thread is interrupted before or while it waits
+     * @throws BackendUnavailableException also if the backend did not answer once within the time
      */
     boolean awaitReleased(String name, Duration maxWait) throws InterruptedException;
 }

@@ -1,23 +1,31 @@
 package io.github.distributedsemaphore;
 
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
 
 /**
  * An application's connection to one backend, and the owner of every permit acquired through it.
+ *
+ * <pre>{@code
+ * try (SemaphoreClient client = SemaphoreClient.connect("redis://cache.example.org")) {
+ *     client.admin().ensure("exports", 3);
+ *     DistributedSemaphore exports = client.semaphore("exports");
+ *     exports.runWithPermit(Duration.ofMinutes(1), permit -> export());
+ * }
+ * }</pre>
  *
  * <p>Thread-safe; an application needs one per backend and shares it. Closing it returns all its permits and ends its
  * waiters.
  */
 public interface SemaphoreClient extends AutoCloseable {
     /**
-     * Connects to a backend with default settings, or those in the URI.
+     * Makes a client of a backend with default settings, or those in the URI. No I/O but reading files that settings name:
+     * connections are made when they are needed first; {@link #ping} finds out whether the backend is there.
      *
      * @param uri such as {@code local:} or {@code redis://host:6379?detection=10s}; the README lists the forms
      * @return the client
      * @throws IllegalArgumentException if the URI or a setting in it is wrong, or no module for its scheme is on the path;
      *     the message says which to add
-     * @throws BackendUnavailableException if the backend does not answer
-     * @throws BackendAccessException if it refuses the credentials
      */
     static SemaphoreClient connect(String uri) {
         return builder(uri).connect();
@@ -69,16 +77,37 @@ public interface SemaphoreClient extends AutoCloseable {
     Guarantees guarantees();
 
     /**
+     * Asks the backend whether it is there, by one cheap round trip, for instance for a health check. Returns within 100 ms of the
+     * end of its time or of an interrupt, whatever the backend does.
+     *
+     * @param maxWait the longest wait for the answer, more than zero
+     * @throws InterruptedException if the thread is interrupted before or while it waits
+     * @throws BackendUnavailableException if the backend did not answer in time, or cannot be reached
+     * @throws BackendAccessException if it refuses the credentials
+     * @throws SemaphoreClosedException if the client is closed
+     * @throws IllegalArgumentException if the wait is zero or negative
+     */
+    void ping(Duration maxWait) throws InterruptedException;
+
+    /**
+     * Takes no more permits through this client: the first step of a shutdown in which work that has begun still finishes. Ends
+     * all waiters with {@link SemaphoreClosedException} and refuses new acquires with it. Permits that are held stay held,
+     * are renewed and can be released, and the administration goes on working. Does not block; idempotent; cannot be undone.
+     */
+    void stopAcquiring();
+
+    /**
      * Returns all permits to the backend, ends all waiters with {@link SemaphoreClosedException}, and ends the client's
      * threads and connections. Blocks for at most a few {@linkplain Guarantees#operation operation bounds}; what could not
-     * be returned is free within the detection bound. Idempotent, never throws.
+     * be returned is free within the detection bound. Idempotent, never throws. A second call that comes while the first is
+     * under way returns when the first is done; an interrupt neither ends the wait nor is swallowed.
      */
     @Override
     void close();
 
     /**
      * Ends the client without a word to the backend, as if the process had died: permits count as lost, their slots are
-     * free within the detection bound. For shutting down when the backend must not be waited for. Idempotent.
+     * free within the detection bound. For shutting down when the backend must not be waited for. Idempotent, never throws.
      */
     void abort();
 }

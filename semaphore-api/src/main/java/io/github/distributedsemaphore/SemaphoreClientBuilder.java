@@ -10,6 +10,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Settings of a {@link SemaphoreClient}. Each may stand in the URI as well, under the name given here, but not in both.
  * Values are checked at {@link #connect}. Not thread-safe.
+ *
+ * <pre>{@code
+ * SemaphoreClient client = SemaphoreClient.builder("redis://cache.example.org")
+ *         .label("nightly export")
+ *         .detection(Duration.ofSeconds(20))
+ *         .connect();
+ * }</pre>
  */
 public final class SemaphoreClientBuilder {
     private final BackendUri uri;
@@ -26,7 +33,8 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
-     * Says what this client calls itself in descriptions. Setting {@code label}, by default empty.
+     * Says what this client calls itself in descriptions. Setting {@code label}, by default empty. A backend that the
+     * application made itself has its label already: {@link #connect} refuses another one.
      *
      * @param label at most 200 characters, no control characters
      * @return this
@@ -69,6 +77,18 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
+     * Sets for how long a call that waits for a permit puts up with a backend that does not answer, within its own time limit.
+     * After that it fails with {@link BackendUnavailableException}. Setting {@code outagePatience}, by default 30 s, from 0
+     * (fails as soon as an attempt fails) to a day. Calls that do not wait fail at once in any case.
+     *
+     * @param longest the longest
+     * @return this
+     */
+    public SemaphoreClientBuilder outagePatience(Duration longest) {
+        return set("outagePatience", Durations.format(longest));
+    }
+
+    /**
      * Sets a setting by name, such as one that only one backend has.
      *
      * @param name its name as in a URI
@@ -82,12 +102,10 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
-     * Connects. May be called once.
+     * Makes the client, without I/O. May be called once.
      *
      * @return the client
      * @throws IllegalArgumentException as {@link SemaphoreClient#connect}
-     * @throws BackendUnavailableException as {@link SemaphoreClient#connect}
-     * @throws BackendAccessException as {@link SemaphoreClient#connect}
      */
     public SemaphoreClient connect() {
         return backend == null ? Clients.connect(uri) : Clients.over(backend, uri);

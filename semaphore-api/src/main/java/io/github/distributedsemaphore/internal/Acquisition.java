@@ -16,7 +16,7 @@ final class Acquisition {
     /** Exactly one attempt; not interruptible. Empty if refused. */
     List<HeldPermit> attempt(int permits) {
         Waiter waiter = submit(permits, Deadline.NEVER, true);
-        awaitAnswer(waiter);
+        coordinator.driveUntil(waiter::isDone);
         List<HeldPermit> granted = waiter.outcome();
         if (!areSure(granted)) {
             throw Failures.late(coordinator.name());
@@ -54,17 +54,13 @@ final class Acquisition {
         return waiter;
     }
 
-    private void awaitAnswer(Waiter waiter) {
-        coordinator.driveUntil(waiter::isDone);
-    }
-
     private void awaitGrant(Waiter waiter) throws InterruptedException {
         driveMeanwhile(waiter);
         while (!waiter.isDone()) {
             if (waiter.deadline().isPast(environment.nanoTime())) {
                 coordinator.expire(waiter);
-                awaitAnswer(waiter);
-                return;
+                driveMeanwhile(waiter);
+                continue;
             }
             if (!Thread.currentThread().isInterrupted() && waiter.takeCall()) {
                 driveMeanwhile(waiter);
@@ -82,11 +78,13 @@ final class Acquisition {
         }
     }
 
-    /** Others may bring work without end: whoever serves them keeps its time, and can be interrupted. */
+    /** Others may bring work without end: a thread that serves them keeps its time, and can be interrupted. */
     private void driveMeanwhile(Waiter waiter) {
-        coordinator.drive(() -> waiter.isDone()
-                || waiter.deadline().isPast(environment.nanoTime())
-                || Thread.currentThread().isInterrupted());
+        coordinator.drive(
+                () -> waiter.isDone()
+                        || waiter.deadline().isPast(environment.nanoTime())
+                        || Thread.currentThread().isInterrupted(),
+                waiter);
     }
 
     /** The process may have been stopped between grant and return: what is not sure any more is not handed out. */
@@ -94,7 +92,7 @@ final class Acquisition {
         if (granted.stream().allMatch(HeldPermit::isValid)) {
             return true;
         }
-        Closing.quietly(coordinator, granted);
+        coordinator.releaseLater(granted);
         return false;
     }
 }

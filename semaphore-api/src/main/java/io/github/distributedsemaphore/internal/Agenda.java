@@ -1,7 +1,9 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,15 @@ final class Agenda {
 
     private boolean resolveDue;
 
+    /** The backend does not answer: it is not asked for those who wait before the next {@link #retry}. */
+    private boolean paused;
+
+    /** Those who wait were refused; a slot that is freed before the watch begins is found by asking once more. */
+    private boolean watchDue;
+
+    /** What else is to be done at the backend, such as to close an old session. */
+    private final Deque<Runnable> chores = new ArrayDeque<>();
+
     Agenda(WaitQueue queue, Wakeups wakeups, Environment environment, ClientSettings settings) {
         this.queue = queue;
         this.wakeups = wakeups;
@@ -39,7 +50,40 @@ final class Agenda {
     /** A call with one attempt, or the first to wait: reason to ask the backend. */
     void arrived(Waiter waiter) {
         ask |= !waiter.isOnce();
-        resolveDue = true;
+        resolveDue |= waiter.isOnce() || !paused;
+    }
+
+    void pause() {
+        paused = true;
+    }
+
+    /** The backend is there, or says something by itself: those who wait are asked for. */
+    void resume() {
+        paused = false;
+        ask = true;
+    }
+
+    void chore(Runnable chore) {
+        chores.add(chore);
+    }
+
+    @Nullable
+    Runnable takeChore() {
+        return chores.poll();
+    }
+
+    void watch() {
+        watchDue = true;
+    }
+
+    private boolean mayWatch() {
+        return watchDue && queue.isAnyoneWaiting() && wakeups.needsWatch();
+    }
+
+    boolean takeWatch() {
+        boolean due = mayWatch();
+        watchDue &= !due;
+        return due;
     }
 
     void ask() {
@@ -74,6 +118,7 @@ final class Agenda {
     }
 
     void retry() {
+        resume();
         returnsDue = true;
         resolveDue = true;
     }
@@ -91,6 +136,13 @@ final class Agenda {
         ask = true;
         if (othersWaiting && !inOrder && turnNanos > 0) {
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
+        }
+    }
+
+    /** Other clients have their turn until then. */
+    void yieldUntil(Deadline end) {
+        if (notBefore.isBefore(end)) {
+            notBefore = end;
         }
     }
 
@@ -119,7 +171,12 @@ final class Agenda {
         if (unresolved != null) {
             return resolveDue;
         }
-        return queue.hasAttempts() || (returnsDue && !returns.isEmpty()) || mayEndWatch() || mayAskForWaiters();
+        return queue.hasAttempts()
+                || (returnsDue && !returns.isEmpty())
+                || !chores.isEmpty()
+                || mayEndWatch()
+                || mayWatch()
+                || mayAskForWaiters();
     }
 
     /** The backend is still watched for waiters of whom none is left. */
@@ -128,7 +185,7 @@ final class Agenda {
     }
 
     private boolean mayAskForWaiters() {
-        if (!ask || !queue.isAnyoneWaiting()) {
+        if (!ask || paused || !queue.isAnyoneWaiting()) {
             return false;
         }
         if (notBefore.isPast(environment.nanoTime())) {

@@ -50,9 +50,7 @@ final class AsyncAcquisition<T> {
         coordinator.submit(submitted);
         whenOver(() -> coordinator.withdraw(submitted));
         if (!once && !deadline.isNever()) {
-            Environment.Timer timer =
-                    environment.schedule(() -> expire(submitted), deadline.nanosFrom(environment.nanoTime()));
-            whenOver(timer::cancel);
+            expireAtDeadline(submitted);
         }
         environment.execute(coordinator::driveAll);
     }
@@ -63,8 +61,18 @@ final class AsyncAcquisition<T> {
         future.whenComplete((result, failure) -> action.run());
     }
 
+    private void expireAtDeadline(Waiter waiter) {
+        Environment.Timer timer =
+                environment.schedule(() -> expire(waiter), waiter.deadline().nanosFrom(environment.nanoTime()));
+        whenOver(timer::cancel);
+    }
+
     private void expire(Waiter waiter) {
         coordinator.expire(waiter);
+        if (!waiter.isDone()) {
+            // An answer may be on its way, and has a moment more.
+            expireAtDeadline(waiter);
+        }
         coordinator.driveAll();
     }
 
@@ -80,10 +88,10 @@ final class AsyncAcquisition<T> {
             // Withdrawn, and then the future is complete already; or the time is over.
             future.completeExceptionally(timeout.get());
         } else if (!granted.stream().allMatch(HeldPermit::isValid)) {
-            Closing.quietly(coordinator, granted);
+            coordinator.releaseLater(granted);
             submit();
         } else if (!future.complete(shape.apply(granted))) {
-            Closing.quietly(coordinator, granted);
+            coordinator.releaseLater(granted);
         }
     }
 }

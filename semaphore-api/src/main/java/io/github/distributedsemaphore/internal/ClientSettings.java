@@ -11,14 +11,17 @@ import java.time.Duration;
  * @param handOffTime for how long it does so without the backend being asked
  * @param recheck how often a waiter asks the backend again without a hint
  * @param turn how long other clients are left to take a slot after a run of hand-offs
+ * @param outagePatience for how long a waiting call puts up with a backend that does not answer
  */
-record ClientSettings(String label, int handOffs, Duration handOffTime, Duration recheck, Duration turn) {
+record ClientSettings(
+        String label, int handOffs, Duration handOffTime, Duration recheck, Duration turn, Duration outagePatience) {
     static ClientSettings from(BackendUri uri) {
         return new ClientSettings(
                 uri.text("label", ""),
                 uri.integer("handOffs", 500, 0, 10_000),
                 uri.duration("handOffTime", Duration.ofMillis(10), Duration.ZERO, Duration.ofSeconds(10)),
                 uri.duration("recheck", Duration.ofSeconds(1), Duration.ofMillis(1), Duration.ofMinutes(1)),
-                uri.duration("turn", Duration.ofMillis(5), Duration.ZERO, Duration.ofSeconds(1)));
+                uri.duration("turn", Duration.ofMillis(5), Duration.ZERO, Duration.ofSeconds(1)),
+                uri.duration("outagePatience", Duration.ofSeconds(30), Duration.ZERO, Duration.ofDays(1)));
     }
 }

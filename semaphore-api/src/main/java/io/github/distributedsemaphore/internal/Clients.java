@@ -5,10 +5,17 @@ import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Finds the adapter for a URI and puts the engine on top of it. */
 public final class Clients {
@@ -27,28 +34,43 @@ public final class Clients {
     private Clients() {}
 
     /**
-     * Connects to the backend that a URI names.
+     * Makes a client of the backend that a URI names.
      *
      * @param uri the URI with its settings
      * @return the client
      */
     public static SemaphoreClient connect(BackendUri uri) {
-        HolderInfo self = HolderInfo.ofThisProcess(ClientSettings.from(uri).label());
-        return over(provider(uri.scheme()).open(uri, self), uri);
+        ClientSettings settings = ClientSettings.from(uri);
+        SemaphoreBackend backend = provider(uri.scheme()).open(uri, HolderInfo.ofThisProcess(settings.label()));
+        return orClose(backend, () -> start(backend, settings, uri));
     }
 
     /**
-     * Puts the engine on a backend, which is closed if a setting is refused.
+     * Puts the engine on a backend that the application made, which is closed if a setting is refused.
      *
      * @param backend the backend
      * @param uri carries the engine's settings
      * @return the client
      */
     public static SemaphoreClient over(SemaphoreBackend backend, BackendUri uri) {
-        try {
+        return orClose(backend, () -> {
             ClientSettings settings = ClientSettings.from(uri);
-            uri.refuseUnread();
-            return new EngineClient(backend, settings, Environment.real());
+            if (!settings.label().isEmpty()) {
+                throw new IllegalArgumentException("The setting 'label' = '" + settings.label()
+                        + "' cannot be given to a backend that is made already: make the backend with that label");
+            }
+            return start(backend, settings, uri);
+        });
+    }
+
+    private static SemaphoreClient start(SemaphoreBackend backend, ClientSettings settings, BackendUri uri) {
+        uri.refuseUnread();
+        return new EngineClient(backend, settings, Environment.real());
+    }
+
+    private static SemaphoreClient orClose(SemaphoreBackend backend, Supplier<SemaphoreClient> start) {
+        try {
+            return start.get();
         } catch (RuntimeException e) {
             backend.close();
             throw e;
@@ -57,26 +79,60 @@ public final class Clients {
 
     private static BackendProvider provider(String scheme) {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
-        ClassLoader loader = context == null ? Clients.class.getClassLoader() : context;
-        return find(scheme, loader)
-                .or(() -> find(scheme, Clients.class.getClassLoader()))
-                .orElseThrow(() -> unknown(scheme, loader));
+        ClassLoader own = Clients.class.getClassLoader();
+        Search search = new Search(scheme);
+        return Stream.of(context == null ? own : context, own)
+                .distinct()
+                .map(search::in)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .orElseThrow(search::failure);
     }
 
-    private static Optional<BackendProvider> find(String scheme, ClassLoader loader) {
-        return ServiceLoader.load(BackendProvider.class, loader).stream()
-                .map(ServiceLoader.Provider::get)
-                .filter(provider -> provider.schemes().contains(scheme))
-                .findFirst();
-    }
+    /** A look through the providers on the path for one that serves a scheme. A broken one matters only if none does. */
+    private static final class Search {
+        /** A path that cannot be read at all fails again and again. */
+        private static final int MOST_BROKEN = 100;
 
-    private static IllegalArgumentException unknown(String scheme, ClassLoader loader) {
-        TreeSet<String> found = new TreeSet<>();
-        ServiceLoader.load(BackendProvider.class, loader).forEach(provider -> found.addAll(provider.schemes()));
-        String module = KNOWN_MODULES.get(scheme);
-        String repair = module == null
-                ? "the schemes on the path are " + found
-                : "add the module io.github.distributedsemaphore:" + module + " to the path, which has " + found;
-        return new IllegalArgumentException("No backend for '" + scheme + ":': " + repair);
+        private final String scheme;
+        private final Set<String> found = new TreeSet<>();
+        private final List<Throwable> broken = new ArrayList<>();
+
+        Search(String scheme) {
+            this.scheme = scheme;
+        }
+
+        Optional<BackendProvider> in(ClassLoader loader) {
+            Iterator<BackendProvider> providers =
+                    ServiceLoader.load(BackendProvider.class, loader).iterator();
+            while (broken.size() < MOST_BROKEN) {
+                try {
+                    if (!providers.hasNext()) {
+                        break;
+                    }
+                    BackendProvider provider = providers.next();
+                    Set<String> schemes = provider.schemes();
+                    if (schemes.contains(scheme)) {
+                        return Optional.of(provider);
+                    }
+                    found.addAll(schemes);
+                } catch (ServiceConfigurationError | LinkageError | RuntimeException e) {
+                    broken.add(e);
+                }
+            }
+            return Optional.empty();
+        }
+
+        IllegalArgumentException failure() {
+            String module = KNOWN_MODULES.get(scheme);
+            String repair = module == null
+                    ? "the schemes on the path are " + found
+                    : "add the module io.github.distributedsemaphore:" + module + " to the path, which has " + found;
+            String unusable = broken.isEmpty() ? "" : "; what could not be loaded: " + broken.get(0);
+            IllegalArgumentException failure =
+                    new IllegalArgumentException("No backend for '" + scheme + ":': " + repair + unusable);
+            broken.forEach(failure::addSuppressed);
+            return failure;
+        }
     }
 }

@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -8,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Everything one client does at one semaphore passes here: calls put down what they want, permits are released and verified,
@@ -15,6 +19,11 @@ import org.jspecify.annotations.Nullable;
  * {@link Exchanges}'. The lock is held for moments and never while the backend is asked.
  */
 final class Coordinator {
+    private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
+
+    /** For how long a call whose time is over waits for an answer that is under way. */
+    private static final long MOMENT_NANOS = 50_000_000;
+
     private final String name;
     private final SemaphoreBackend backend;
     private final Environment environment;
@@ -24,19 +33,25 @@ final class Coordinator {
     private final Losses losses;
     private final SessionKeeper keeper;
     private final Wakeups wakeups;
+    private final Outage outage;
     private final WaitQueue queue = new WaitQueue();
 
     private final Combiner combiner;
+    private final boolean fencing;
     private boolean closed;
+    private boolean acquiringStopped;
 
-    Coordinator(String name, SemaphoreBackend backend, ClientSettings settings, Environment environment) {
+    Coordinator(
+            String name, SemaphoreBackend backend, ClientSettings settings, Environment environment, Retries retries) {
         this.name = name;
         this.backend = backend;
         this.environment = environment;
+        this.fencing = backend.guarantees().has(Capability.FENCING);
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
         this.agenda = new Agenda(queue, wakeups, environment, settings);
-        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, agenda, environment, settings);
+        this.outage = new Outage(this, lock, queue, agenda, environment, retries, settings);
+        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, agenda, outage, environment, settings);
         this.losses = new Losses(name, lock, keeper, exchanges, environment);
         this.combiner = new Combiner(lock, exchanges, environment);
     }
@@ -58,7 +73,7 @@ final class Coordinator {
     }
 
     void requireFencing() {
-        if (!backend.guarantees().has(Capability.FENCING)) {
+        if (!fencing) {
             throw new UnsupportedOperationException(
                     "The backend '" + backend.guarantees().backend() + "' has no fencing");
         }
@@ -88,8 +103,14 @@ final class Coordinator {
                 waiter.fail(Failures.closed(name));
                 return;
             }
+            if (acquiringStopped) {
+                waiter.fail(Failures.stopped(name));
+                return;
+            }
             boolean first = !queue.isAnyoneWaiting();
+            waiter.submitted(now());
             queue.add(waiter);
+            outage.arrived();
             if (waiter.isOnce() || first) {
                 agenda.arrived(waiter);
             }
@@ -121,24 +142,31 @@ final class Coordinator {
     }
 
     /**
-     * The time of a call is over: it ends refused, unless the backend was not asked for it yet. Then it gets one attempt, which
-     * the caller drives and waits for.
+     * The time of a call is over. It ends, unless an answer to it may be on its way or the backend was not asked for it yet: then
+     * it has a moment more, for that answer or for one attempt.
      */
     void expire(Waiter waiter) {
         lock.lock();
         try {
-            if (waiter.isDone() || waiter.isOnce()) {
+            if (waiter.isDone()) {
                 return;
             }
             leave(waiter);
-            if (waiter.isInFlight()) {
+            boolean hopes = waiter.isInFlight() || !waiter.isAttempted();
+            if (hopes && !waiter.isExtended() && !outage.isOn()) {
+                waiter.extendTo(Deadline.at(now() + MOMENT_NANOS));
                 waiter.makeOnce();
-            } else if (waiter.isAttempted()) {
-                waiter.refuse();
+                if (!waiter.isInFlight()) {
+                    queue.add(waiter);
+                    agenda.arrived(waiter);
+                }
             } else {
-                waiter.makeOnce();
-                queue.add(waiter);
-                agenda.arrived(waiter);
+                RuntimeException failure = outage.endOf(waiter);
+                if (failure == null) {
+                    waiter.refuse();
+                } else {
+                    waiter.fail(failure);
+                }
             }
             agenda.headMayHaveChanged();
         } finally {
@@ -176,18 +204,34 @@ final class Coordinator {
         return returns;
     }
 
-    /** Does what there is to do, see {@link Combiner#drive}. */
-    void drive(BooleanSupplier done) {
-        combiner.drive(done);
+    /** Releases permits in the background. */
+    void releaseLater(List<HeldPermit> permits) {
+        lock.lock();
+        try {
+            for (HeldPermit permit : permits) {
+                if (permit.state() == HeldPermit.State.HELD) {
+                    exchanges.giveUp(permit, new Returning(permit.hold(), () -> {}));
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
     }
 
-    /** As {@link #drive}, then waits for other threads that do, until done. An interrupt is kept for the caller. */
+    /** Does what there is to do on the thread of a call, which must not wait for the backend, see {@link Combiner#drive}. */
+    void drive(BooleanSupplier done, Waiter caller) {
+        combiner.drive(done, caller);
+    }
+
+    /** Does what there is to do, then waits for other threads that do, until done. An interrupt is kept for the caller. */
     void driveUntil(BooleanSupplier done) {
         combiner.driveUntil(done);
     }
 
+    /** Does all there is to do, on a thread that may wait. */
     void driveAll() {
-        combiner.drive(() -> false);
+        combiner.drive(() -> false, null);
     }
 
     /** Has another thread do what there is to do, see {@link Combiner#passOn}. */
@@ -197,31 +241,36 @@ final class Coordinator {
 
     /** The session is gone, all holds with it. */
     void sessionEnded(int generation, String reason) {
-        BackendSession ended;
-        BackendSession.Watch watch;
         lock.lock();
         try {
             if (generation != keeper.generation()) {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                losses.lose(hold, reason);
+                losses.lose(hold, LossCause.SESSION_ENDED, reason);
             }
-            ended = keeper.end();
-            watch = wakeups.forget();
+            BackendSession ended = keeper.end();
+            BackendSession.Watch watch = wakeups.forget();
+            agenda.chore(() -> {
+                closeQuietly(watch);
+                closeQuietly(ended);
+            });
             exchanges.sessionEnded();
         } finally {
             lock.unlock();
         }
-        environment.execute(() -> {
-            if (watch != null) {
-                watch.close();
+        environment.execute(this::driveAll);
+    }
+
+    /** An adapter that throws here keeps nothing else from being closed. */
+    private void closeQuietly(@Nullable AutoCloseable closeable) {
+        try {
+            if (closeable != null) {
+                closeable.close();
             }
-            if (ended != null) {
-                ended.close();
-            }
-            driveAll();
-        });
+        } catch (Exception | Error e) {
+            LOG.warn("The backend failed to close something of semaphore '{}'", name, e);
+        }
     }
 
     boolean isCurrent(int generation) {
@@ -241,13 +290,23 @@ final class Coordinator {
         agenda.ask();
     }
 
+    /** Under the lock: the backend says that something may have become free. */
+    void hinted() {
+        agenda.resume();
+    }
+
+    /** Under the lock: the backend answered, though not to an exchange. */
+    void answered() {
+        outage.mayBeOver();
+    }
+
     /** An administrator of this client changed the semaphore: slots above the limit are not handed on, waiters look again. */
     void resized(int limit) {
         lock.lock();
         try {
             for (SlotHold hold : keeper.holds()) {
                 if (hold.hold().slot() > limit) {
-                    hold.retire();
+                    hold.retire(now());
                 }
             }
             agenda.ask();
@@ -280,10 +339,7 @@ final class Coordinator {
         }
         combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
         combiner.awaitRest();
-        BackendSession session = endSession();
-        if (session != null) {
-            session.close();
-        }
+        endSession(false);
     }
 
     /** Ends the session as if the process had died. */
@@ -294,15 +350,12 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                losses.lose(hold, "the client was aborted");
+                losses.lose(hold, LossCause.CLIENT_ABORTED, "the client was aborted");
             }
         } finally {
             lock.unlock();
         }
-        BackendSession session = endSession();
-        if (session != null) {
-            session.abort();
-        }
+        endSession(true);
     }
 
     private boolean markClosed() {
@@ -314,7 +367,7 @@ final class Coordinator {
         return true;
     }
 
-    private @Nullable BackendSession endSession() {
+    private void endSession(boolean abort) {
         BackendSession.Watch watch;
         BackendSession session;
         lock.lock();
@@ -325,9 +378,27 @@ final class Coordinator {
         } finally {
             lock.unlock();
         }
-        if (watch != null) {
-            watch.close();
+        if (abort && session != null) {
+            // First, so that the end of the watch waits for nothing.
+            closeQuietly(session::abort);
         }
-        return session;
+        closeQuietly(watch);
+        if (!abort) {
+            closeQuietly(session);
+        }
+    }
+
+    /** Ends the calls that want permits and refuses those to come; what is granted to them meanwhile goes back. Holds stay. */
+    void stopAcquiring() {
+        lock.lock();
+        try {
+            acquiringStopped = true;
+            queue.takeAll().forEach(waiter -> waiter.fail(Failures.stopped(name)));
+            wakeups.lastWaiterLeft();
+            agenda.headMayHaveChanged();
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
     }
 }

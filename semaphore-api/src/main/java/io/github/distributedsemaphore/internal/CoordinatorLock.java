@@ -3,6 +3,8 @@ package io.github.distributedsemaphore.internal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lock under which wake-ups can be ordered that happen when it is free again. A thread that is woken under the lock runs
@@ -10,6 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class CoordinatorLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
+    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorLock.class);
 
     /** Guarded by this lock. */
     private transient List<Runnable> wakeUps = new ArrayList<>();
@@ -29,6 +32,15 @@ final class CoordinatorLock extends ReentrantLock {
         List<Runnable> due = wakeUps;
         wakeUps = new ArrayList<>();
         super.unlock();
-        due.forEach(Runnable::run);
+        due.forEach(CoordinatorLock::quietly);
+    }
+
+    /** One that fails, for want of a thread perhaps, keeps no other from being woken. */
+    private static void quietly(Runnable wakeUp) {
+        try {
+            wakeUp.run();
+        } catch (RuntimeException | Error e) {
+            LOG.error("A wake-up of the semaphore client failed", e);
+        }
     }
 }

@@ -1,19 +1,28 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.SemaphoreStatus;
+import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Supplier;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The administration: checks what it is given, and tells the client's own coordinators of what it changed. */
 final class EngineAdmin implements SemaphoreAdmin {
     private static final long FIRST_PAUSE_NANOS = 1_000_000;
     private static final long LONGEST_PAUSE_NANOS = 250_000_000;
+
+    /** How often {@link #ensure} finds a semaphore that is gone when it resizes it, before it gives up. */
+    private static final int ENSURE_ATTEMPTS = 10;
 
     private final EngineClient client;
     private final SemaphoreBackend backend;
@@ -28,13 +37,37 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean create(String name, int limit) {
         check(name, limit);
-        return asked(name, () -> backend.admin().create(name, limit));
+        return Questions.now(name, () -> backend.admin().create(name, limit));
+    }
+
+    @Override
+    public OptionalInt ensure(String name, int limit) {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return create(name, limit) ? OptionalInt.empty() : OptionalInt.of(limit);
+            } catch (LimitConflictException other) {
+                try {
+                    resize(name, limit);
+                    return OptionalInt.of(other.found());
+                } catch (NoSuchSemaphoreException destroyed) {
+                    if (attempt == ENSURE_ATTEMPTS) {
+                        throw destroyed;
+                    }
+                }
+            }
+        }
+    }
+
+    @Override
+    public Optional<SemaphoreStatus> status(String name) {
+        check(name);
+        return Questions.now(name, () -> backend.admin().status(name));
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         check(name);
-        return asked(name, () -> backend.admin().describe(name));
+        return Questions.now(name, () -> backend.admin().describe(name));
     }
 
     @Override
@@ -46,7 +79,7 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public void resize(String name, int limit) {
         check(name, limit);
-        asked(name, () -> {
+        Questions.now(name, () -> {
             backend.admin().resize(name, limit);
             return true;
         });
@@ -56,7 +89,7 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean destroy(String name) {
         check(name);
-        boolean destroyed = asked(name, () -> backend.admin().destroy(name));
+        boolean destroyed = Questions.now(name, () -> backend.admin().destroy(name));
         client.resized(name, 0);
         return destroyed;
     }
@@ -64,28 +97,33 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean awaitReleased(String name, Duration maxWait) throws InterruptedException {
         check(name);
-        Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);
+        boolean once = maxWait.isZero() || maxWait.isNegative();
+        Deadline deadline = once ? Deadline.NEVER : Deadline.after(environment.nanoTime(), maxWait);
+        Integer held = retiredHolders(name, deadline);
+        if (held == null) {
+            throw new BackendUnavailableException(
+                    "Semaphore '" + name + "': the backend did not answer within " + Durations.format(maxWait),
+                    null,
+                    name);
+        }
         long pause = FIRST_PAUSE_NANOS;
-        while (asked(name, () -> backend.admin().retiredHolders(name)) > 0) {
+        while (held != null && held > 0 && !once) {
             long left = deadline.nanosFrom(environment.nanoTime());
             if (left == 0) {
                 return false;
             }
             environment.park(this, Math.min(left, pause));
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
+            held = retiredHolders(name, deadline);
             pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
         }
-        return true;
+        return held != null && held == 0;
     }
 
-    private static <T> T asked(String name, Supplier<T> question) {
-        try {
-            return question.get();
-        } catch (SemaphoreException e) {
-            throw Failures.naming(name, e);
-        }
+    /** Asks on a worker. Null if there is no answer by the deadline. */
+    private @Nullable Integer retiredHolders(String name, Deadline deadline) throws InterruptedException {
+        CompletableFuture<Integer> answer = Questions.ask(
+                environment, () -> Questions.now(name, () -> backend.admin().retiredHolders(name)));
+        return Questions.await(environment, answer, deadline) ? Questions.result(answer) : null;
     }
 
     private void check(String name) {

@@ -1,40 +1,62 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A client: one backend, and one coordinator per name. */
 final class EngineClient implements SemaphoreClient {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
+
     private final Map<String, EngineSemaphore> semaphores = new ConcurrentHashMap<>();
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
+    private final Retries retries;
     private final EngineAdmin admin;
-    private volatile boolean closed;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private final Queue<Thread> awaitingEnd = new ConcurrentLinkedQueue<>();
+    private volatile boolean ended;
+    private volatile boolean acquiringStopped;
 
     EngineClient(SemaphoreBackend backend, ClientSettings settings, Environment environment) {
         this.backend = backend;
         this.settings = settings;
         this.environment = environment;
+        this.retries = new Retries(environment);
         this.admin = new EngineAdmin(this, backend, environment);
     }
 
     @Override
     public DistributedSemaphore semaphore(String name) {
-        Names.check(name, backend.guarantees());
         requireOpen();
-        EngineSemaphore known = semaphores.computeIfAbsent(
-                name, key -> new EngineSemaphore(new Coordinator(key, backend, settings, environment), backend));
-        if (closed) {
+        EngineSemaphore known = semaphores.get(name);
+        if (known == null) {
+            Names.check(name, backend.guarantees());
+            known = semaphores.computeIfAbsent(
+                    name,
+                    key -> new EngineSemaphore(
+                            new Coordinator(key, backend, settings, environment, retries), backend, this));
+        }
+        if (closed.get()) {
             // Closed while it was put there: the closing thread may not have seen it.
             known.coordinator().abort();
             requireOpen();
@@ -52,9 +74,41 @@ final class EngineClient implements SemaphoreClient {
         return backend.guarantees().withHandOff(settings.handOffs() == 0 ? Duration.ZERO : settings.handOffTime());
     }
 
+    @Override
+    public void ping(Duration maxWait) throws InterruptedException {
+        if (maxWait.isZero() || maxWait.isNegative()) {
+            throw new IllegalArgumentException("A ping has to wait for its answer: " + maxWait + " is no time for it");
+        }
+        requireOpen();
+        Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);
+        CompletableFuture<Boolean> answer = Questions.ask(environment, () -> {
+            backend.ping();
+            return true;
+        });
+        if (!Questions.await(environment, answer, deadline)) {
+            throw new BackendUnavailableException(
+                    "The backend '" + backend.guarantees().backend() + "' did not answer within "
+                            + Durations.format(maxWait),
+                    null);
+        }
+        Questions.result(answer);
+    }
+
+    @Override
+    public void stopAcquiring() {
+        acquiringStopped = true;
+        semaphores.values().forEach(semaphore -> semaphore.coordinator().stopAcquiring());
+    }
+
     void requireOpen() {
-        if (closed) {
+        if (closed.get()) {
             throw Failures.clientClosed();
+        }
+    }
+
+    void requireAcquiring(String name) {
+        if (acquiringStopped && !closed.get()) {
+            throw Failures.stopped(name);
         }
     }
 
@@ -67,24 +121,27 @@ final class EngineClient implements SemaphoreClient {
 
     @Override
     public void close() {
-        end(Coordinator::close);
+        if (closed.compareAndSet(false, true)) {
+            end(Coordinator::close);
+        } else {
+            awaitingEnd.add(Thread.currentThread());
+            await(() -> ended);
+        }
     }
 
     @Override
     public void abort() {
-        end(Coordinator::abort);
+        if (closed.compareAndSet(false, true)) {
+            end(Coordinator::abort);
+        }
     }
 
     private void end(Consumer<Coordinator> how) {
-        synchronized (this) {
-            if (closed) {
-                return;
-            }
-            closed = true;
-        }
         endAll(semaphores.values().stream().map(EngineSemaphore::coordinator).toList(), how);
-        backend.close();
-        environment.close();
+        quietly("backend", backend::close);
+        quietly("client", environment::close);
+        ended = true;
+        awaitingEnd.forEach(environment::unpark);
     }
 
     /** All at the same time, for each may have to wait for a backend that does not answer. */
@@ -94,25 +151,37 @@ final class EngineClient implements SemaphoreClient {
         for (int i = 1; i < coordinators.size(); i++) {
             Coordinator coordinator = coordinators.get(i);
             environment.execute(() -> {
-                try {
-                    how.accept(coordinator);
-                } finally {
-                    left.decrementAndGet();
-                    environment.unpark(caller);
-                }
+                quietly(coordinator.name(), () -> how.accept(coordinator));
+                left.decrementAndGet();
+                environment.unpark(caller);
             });
         }
         if (!coordinators.isEmpty()) {
-            how.accept(coordinators.get(0));
+            Coordinator first = coordinators.get(0);
+            quietly(first.name(), () -> how.accept(first));
             left.decrementAndGet();
         }
+        await(() -> left.get() == 0);
+    }
+
+    /** What an adapter throws must not keep the rest from being closed. */
+    private static void quietly(String what, Runnable end) {
+        try {
+            end.run();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("The end of '{}' failed; the rest of the client is closed", what, e);
+        }
+    }
+
+    /** Waits; an interrupt is kept for the caller. */
+    private void await(BooleanSupplier over) {
         boolean interrupted = false;
-        while (left.get() > 0) {
+        while (!over.getAsBoolean()) {
             environment.park(this, Long.MAX_VALUE);
             interrupted |= Thread.interrupted();
         }
         if (interrupted) {
-            caller.interrupt();
+            Thread.currentThread().interrupt();
         }
     }
 }

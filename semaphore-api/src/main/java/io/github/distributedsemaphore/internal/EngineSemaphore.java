@@ -5,8 +5,8 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
-import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -14,17 +14,22 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /** The driving port over a coordinator. */
 final class EngineSemaphore implements DistributedSemaphore {
     private final Coordinator coordinator;
     private final SemaphoreBackend backend;
+    private final EngineClient client;
+    private final int maxPermits;
     private final Acquisition acquisition;
 
-    EngineSemaphore(Coordinator coordinator, SemaphoreBackend backend) {
+    EngineSemaphore(Coordinator coordinator, SemaphoreBackend backend, EngineClient client) {
         this.coordinator = coordinator;
         this.backend = backend;
+        this.client = client;
+        this.maxPermits = backend.guarantees().maxPermits();
         this.acquisition = new Acquisition(coordinator);
     }
 
@@ -39,7 +44,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Permit acquire() throws InterruptedException {
-        return acquisition.await(1, Deadline.NEVER).get(0);
+        return await(1, Deadline.NEVER).get(0);
     }
 
     @Override
@@ -49,7 +54,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<Permit> tryAcquire() {
-        return single(acquisition.attempt(1));
+        return single(attempt(1));
     }
 
     @Override
@@ -59,7 +64,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public PermitGroup acquire(int permits) throws InterruptedException {
-        return group(acquisition.await(checked(permits), Deadline.NEVER)).orElseThrow();
+        return group(await(checked(permits), Deadline.NEVER)).orElseThrow();
     }
 
     @Override
@@ -69,7 +74,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<PermitGroup> tryAcquire(int permits) {
-        return group(acquisition.attempt(checked(permits)));
+        return group(attempt(checked(permits)));
     }
 
     @Override
@@ -88,12 +93,22 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     @Override
+    public CompletableFuture<PermitGroup> acquireAsync(int permits) {
+        return async(checked(permits), Deadline.NEVER, held -> new HeldPermitGroup(coordinator, held), Duration.ZERO);
+    }
+
+    @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait) {
         return async(checked(permits), deadline(maxWait), held -> new HeldPermitGroup(coordinator, held), maxWait);
     }
 
     private <T> CompletableFuture<T> async(
             int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Duration maxWait) {
+        try {
+            client.requireAcquiring(name());
+        } catch (SemaphoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
         return new AsyncAcquisition<>(coordinator, permits, deadline, shape, () -> timeout(permits, maxWait)).start();
     }
 
@@ -102,9 +117,19 @@ final class EngineSemaphore implements DistributedSemaphore {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            return acquisition.attempt(permits);
+            return attempt(permits);
         }
-        return acquisition.await(permits, deadline(maxWait));
+        return await(permits, deadline(maxWait));
+    }
+
+    private List<HeldPermit> await(int permits, Deadline deadline) throws InterruptedException {
+        client.requireAcquiring(name());
+        return acquisition.await(permits, deadline);
+    }
+
+    private List<HeldPermit> attempt(int permits) {
+        client.requireAcquiring(name());
+        return acquisition.attempt(permits);
     }
 
     private Deadline deadline(Duration maxWait) {
@@ -112,10 +137,9 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     private int checked(int permits) {
-        int most = backend.guarantees().maxPermits();
-        if (permits < 1 || permits > most) {
-            throw new IllegalArgumentException(
-                    permits + " permits of semaphore '" + name() + "' were asked for: it must be from 1 to " + most);
+        if (permits < 1 || permits > maxPermits) {
+            throw new IllegalArgumentException(permits + " permits of semaphore '" + name()
+                    + "' were asked for: it must be from 1 to " + maxPermits);
         }
         return permits;
     }
@@ -124,7 +148,8 @@ final class EngineSemaphore implements DistributedSemaphore {
         return new SemaphoreTimeoutException(
                 "No " + (permits == 1 ? "permit" : permits + " permits") + " of semaphore '"
                         + name() + "' could be had within "
-                        + Durations.format(maxWait.isNegative() ? Duration.ZERO : maxWait));
+                        + Durations.format(maxWait.isNegative() ? Duration.ZERO : maxWait),
+                name());
     }
 
     private static Optional<Permit> single(List<HeldPermit> permits) {
@@ -138,14 +163,15 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     public int availablePermits() {
         coordinator.requireOpen();
-        try {
-            return backend.admin()
-                    .describe(name())
-                    .map(SemaphoreDescription::free)
-                    .orElseThrow(() -> Failures.missing(name()));
-        } catch (SemaphoreException e) {
-            throw Failures.naming(name(), e);
-        }
+        return Questions.now(name(), () -> backend.admin().status(name()))
+                .map(SemaphoreStatus::free)
+                .orElseThrow(() -> Failures.missing(name()));
+    }
+
+    @Override
+    public <T> CompletableFuture<T> withPermitAsync(
+            Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task) {
+        return new AsyncTask<>(coordinator.environment(), acquireAsync(maxWait), task).start();
     }
 
     @Override

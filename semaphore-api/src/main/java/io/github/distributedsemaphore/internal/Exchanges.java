@@ -1,9 +1,14 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,9 +22,6 @@ import org.slf4j.LoggerFactory;
 final class Exchanges {
     private static final Logger LOG = LoggerFactory.getLogger(Exchanges.class);
 
-    /** How long after a failure the backend is asked again for what nobody waits for. */
-    private static final long RETRY_NANOS = 200_000_000;
-
     private final Coordinator coordinator;
     private final ReentrantLock lock;
     private final WaitQueue queue;
@@ -29,7 +31,10 @@ final class Exchanges {
     private final Settlement settlement;
     private final HandOff handOff;
     private final Agenda agenda;
-    private boolean retryPlanned;
+    private final Outage outage;
+
+    /** Whether the last exchange that a caller wanted to begin without waiting could be. */
+    private volatile boolean canBegin = true;
 
     Exchanges(
             Coordinator coordinator,
@@ -38,6 +43,7 @@ final class Exchanges {
             SessionKeeper keeper,
             Wakeups wakeups,
             Agenda agenda,
+            Outage outage,
             Environment environment,
             ClientSettings settings) {
         this.coordinator = coordinator;
@@ -46,6 +52,7 @@ final class Exchanges {
         this.keeper = keeper;
         this.wakeups = wakeups;
         this.agenda = agenda;
+        this.outage = outage;
         this.environment = environment;
         this.settlement = new Settlement(coordinator, queue, keeper, this, agenda, environment);
         this.handOff = new HandOff(settings);
@@ -109,15 +116,14 @@ final class Exchanges {
         return agenda.hasWork();
     }
 
-    /** Has the thread that waits first do what there is to do; returns false if no thread waits. */
+    /** Has the thread that waits first do what there is to do; returns false if no thread waits that could do it. */
     boolean callHead() {
-        Waiter head = queue.head();
+        Waiter head = canBegin ? queue.head() : null;
         return head != null && head.call();
     }
 
-    /** The next thing to do, to be run without the lock; null if there is none. */
-    @Nullable
-    Runnable next() {
+    /** The next thing to do; null if there is none. */
+    Combiner.@Nullable Step next() {
         if (!agenda.hasWork()) {
             return null;
         }
@@ -125,37 +131,94 @@ final class Exchanges {
         if (open != null) {
             return () -> resolve(open);
         }
+        Runnable chore = agenda.takeChore();
+        if (chore != null) {
+            return chore::run;
+        }
+        BackendSession session = keeper.session();
+        int generation = keeper.generation();
+        if (session != null && agenda.takeWatch()) {
+            return () -> watch(session, generation);
+        }
         if (agenda.mayEndWatch()) {
             BackendSession.Watch idle = wakeups.forget();
             return idle == null ? () -> {} : idle::close;
         }
-        Batch batch = agenda.collect(handOff.epochs(), keeper.generation());
-        return () -> perform(batch);
+        return new Exchange(agenda.collect(handOff.epochs(), generation), session);
     }
 
-    private void perform(Batch batch) {
-        BackendSession session;
-        ExchangeResult result;
-        try {
-            session = keeper.open(batch.generation());
-            if (session == null) {
-                again(batch);
+    /** One request and its answer. */
+    private final class Exchange implements Combiner.Step {
+        private final Batch batch;
+        private final @Nullable BackendSession known;
+
+        Exchange(Batch batch, @Nullable BackendSession known) {
+            this.batch = batch;
+            this.known = known;
+        }
+
+        @Override
+        public void perform() {
+            ExchangeResult result;
+            try {
+                BackendSession session = keeper.open(batch.generation());
+                if (session == null) {
+                    again(batch);
+                    return;
+                }
+                result = batch.checked(session.exchange(batch.request()));
+            } catch (RuntimeException | Error e) {
+                failed(batch, Failures.ofBackend(coordinator.name(), e));
                 return;
             }
-            result = batch.checked(session.exchange(batch.request()));
-        } catch (RuntimeException | Error e) {
-            failed(batch, Failures.ofBackend(coordinator.name(), e));
-            return;
+            settle(batch, result);
         }
-        settle(batch, result);
-        watchIfRefused(session, batch.generation());
+
+        @Override
+        public @Nullable CompletionStage<Runnable> begin() {
+            if (known == null || batch.generation() != keeper.generation()) {
+                return null;
+            }
+            CompletionStage<ExchangeResult> started;
+            try {
+                started = known.start(batch.request());
+            } catch (RuntimeException | Error e) {
+                landed(null, e);
+                return Combiner.ENDED;
+            }
+            canBegin = started != null;
+            if (started == null) {
+                return null;
+            }
+            CompletableFuture<ExchangeResult> future = started.toCompletableFuture();
+            if (future.isDone() && !future.isCompletedExceptionally()) {
+                landed(future.join(), null);
+                return Combiner.ENDED;
+            }
+            return started.handle((result, failure) -> () -> landed(result, failure));
+        }
+
+        private void landed(@Nullable ExchangeResult result, @Nullable Throwable failure) {
+            ExchangeResult checked;
+            try {
+                if (result == null) {
+                    throw failure instanceof CompletionException && failure.getCause() != null
+                            ? failure.getCause()
+                            : Objects.requireNonNull(failure, "an exchange that was started ends without a result");
+                }
+                checked = batch.checked(result);
+            } catch (Throwable e) {
+                failed(batch, Failures.ofBackend(coordinator.name(), e));
+                return;
+            }
+            settle(batch, checked);
+        }
     }
 
     private void resolve(Batch batch) {
-        BackendSession session;
         ExchangeResult result;
         try {
-            session = keeper.open(batch.generation());
+            BackendSession session = keeper.open(batch.generation());
             if (session == null) {
                 return;
             }
@@ -172,7 +235,6 @@ final class Exchanges {
             lock.unlock();
         }
         settle(batch, result);
-        watchIfRefused(session, batch.generation());
     }
 
     /** The session ended before the batch was sent: what it held is gone, what it wants goes into the next one. */
@@ -196,11 +258,15 @@ final class Exchanges {
         environment.checkpoint();
         lock.lock();
         try {
+            outage.over();
             for (Returning returning : batch.returns()) {
                 boolean lost = result.lost().contains(returning.hold().hold());
                 returning.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
             }
             agenda.othersWaiting(result.othersWaiting());
+            if (!result.yieldFor().isZero()) {
+                agenda.yieldUntil(Deadline.after(environment.nanoTime(), result.yieldFor()));
+            }
             boolean allGranted = true;
             for (int i = 0; i < batch.waiters().size(); i++) {
                 Waiter waiter = batch.waiters().get(i);
@@ -213,22 +279,14 @@ final class Exchanges {
             }
             if (queue.isAnyoneWaiting()) {
                 wakeups.afterRefusal(result.recheck());
+                agenda.watch();
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** Who was refused is watched for; and what was freed before the watch began would go unnoticed without a second look. */
-    private void watchIfRefused(BackendSession session, int generation) {
-        lock.lock();
-        try {
-            if (!queue.isAnyoneWaiting() || !wakeups.needsWatch()) {
-                return;
-            }
-        } finally {
-            lock.unlock();
-        }
+    private void watch(BackendSession session, int generation) {
         wakeups.open(session, generation);
         lock.lock();
         try {
@@ -246,23 +304,27 @@ final class Exchanges {
             if (batch.generation() != keeper.generation()) {
                 batch.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
                 batch.failAttempts(coordinator.isClosed() ? Failures.closed(coordinator.name()) : failure);
-                agenda.ask();
+                waitOn(batch, failure);
             } else if (Failures.isCertain(failure)) {
-                LOG.debug("Exchange at semaphore '{}' failed", coordinator.name(), failure);
+                logLater(() -> LOG.debug("Exchange at semaphore '{}' failed", coordinator.name(), failure));
                 batch.failAttempts(failure);
-                queue.failWaiting(failure);
                 postpone(batch.returns(), failure);
+                waitOn(batch, failure);
             } else {
-                String name = coordinator.name();
-                LOG.info(
-                        "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}",
-                        name,
-                        failure.toString());
-                LOG.debug("Why the outcome at semaphore '{}' is unknown", name, failure);
+                logUnknown(failure);
                 agenda.resolveFirst(batch);
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Those who wait go on, unless waiting cannot help. */
+    private void waitOn(Batch batch, RuntimeException failure) {
+        if (Outage.mayPass(failure)) {
+            outage.began(batch.sent(), failure);
+        } else {
+            queue.failWaiting(failure);
         }
     }
 
@@ -273,14 +335,14 @@ final class Exchanges {
             if (agenda.unresolved() == null) {
                 return;
             }
-            RuntimeException unknown = Failures.unknown(coordinator.name(), failure);
-            batch.failAttempts(unknown);
-            queue.takeAttempts().forEach(waiter -> waiter.fail(unknown));
-            queue.failWaiting(unknown);
+            batch.failAttempts(Failures.unknown(coordinator.name(), failure));
+            RuntimeException notSent = Failures.notSent(coordinator.name(), failure);
+            queue.takeAttempts().forEach(waiter -> waiter.fail(notSent));
             RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
             batch.returns().forEach(returning -> returning.failed(unconfirmed));
             agenda.pending().forEach(returning -> returning.failed(unconfirmed));
-            retryLater();
+            waitOn(batch, failure);
+            outage.retryLater();
         } finally {
             lock.unlock();
         }
@@ -294,25 +356,22 @@ final class Exchanges {
         RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
         postponed.forEach(returning -> returning.failed(unconfirmed));
         agenda.keep(postponed);
-        retryLater();
+        outage.retryLater();
     }
 
-    private void retryLater() {
-        if (retryPlanned) {
-            return;
-        }
-        retryPlanned = true;
-        environment.schedule(this::retry, RETRY_NANOS / 2 + environment.random(RETRY_NANOS));
+    private void logUnknown(RuntimeException failure) {
+        String name = coordinator.name();
+        logLater(() -> {
+            LOG.info(
+                    "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}",
+                    name,
+                    failure.toString());
+            LOG.debug("Why the outcome at semaphore '{}' is unknown", name, failure);
+        });
     }
 
-    private void retry() {
-        lock.lock();
-        try {
-            retryPlanned = false;
-            agenda.retry();
-        } finally {
-            lock.unlock();
-        }
-        coordinator.driveAll();
+    /** A log may be slow, and no other thread is to wait for it. */
+    private void logLater(Runnable message) {
+        coordinator.afterwards(message).run();
     }
 }

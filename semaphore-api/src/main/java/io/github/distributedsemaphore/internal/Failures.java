@@ -1,14 +1,10 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.SemaphoreTimeoutException;
 
 /**
  * Failures on their way from the thread that did an exchange to the callers it was done for. Each caller gets an exception
@@ -18,42 +14,18 @@ final class Failures {
     private Failures() {}
 
     static RuntimeException forCaller(RuntimeException failure) {
-        String message = String.valueOf(failure.getMessage());
-        if (!(failure instanceof SemaphoreException)) {
-            return failure instanceof IllegalArgumentException
-                    ? new IllegalArgumentException(message, failure)
-                    : new OutcomeUnknownException(message, failure);
+        if (failure instanceof SemaphoreException known) {
+            return known.semaphore().<RuntimeException>map(known::about).orElse(known);
         }
-        return alike(failure, message);
+        String message = String.valueOf(failure.getMessage());
+        return failure instanceof IllegalArgumentException
+                ? new IllegalArgumentException(message, failure)
+                : new OutcomeUnknownException(message, failure);
     }
 
     /** Says which semaphore a call was about where the backend only says what happened to it. */
     static RuntimeException naming(String name, RuntimeException failure) {
-        String message = String.valueOf(failure.getMessage());
-        return failure instanceof SemaphoreException && !message.contains(name)
-                ? alike(failure, "Semaphore '" + name + "': " + message)
-                : failure;
-    }
-
-    private static RuntimeException alike(RuntimeException failure, String message) {
-        if (failure instanceof BackendUnavailableException) {
-            return new BackendUnavailableException(message, failure);
-        } else if (failure instanceof OutcomeUnknownException) {
-            return new OutcomeUnknownException(message, failure);
-        } else if (failure instanceof BackendAccessException) {
-            return new BackendAccessException(message, failure);
-        } else if (failure instanceof IncompatibleStateException) {
-            return new IncompatibleStateException(message, failure);
-        } else if (failure instanceof NoSuchSemaphoreException) {
-            return new NoSuchSemaphoreException(message);
-        } else if (failure instanceof SemaphoreClosedException) {
-            return new SemaphoreClosedException(message);
-        } else if (failure instanceof SemaphoreTimeoutException) {
-            return new SemaphoreTimeoutException(message);
-        } else if (failure instanceof LimitConflictException conflict) {
-            return conflict;
-        }
-        throw new AssertionError("a leaf of SemaphoreException that is not known here", failure);
+        return failure instanceof SemaphoreException known && known.semaphore().isEmpty() ? known.about(name) : failure;
     }
 
     /** Whether the call that failed so has certainly changed nothing. */
@@ -65,7 +37,8 @@ final class Failures {
     static RuntimeException ofBackend(String name, Throwable thrown) {
         return thrown instanceof RuntimeException failure
                 ? naming(name, failure)
-                : new OutcomeUnknownException("The backend failed: " + thrown, thrown);
+                : new OutcomeUnknownException(
+                        "The backend failed at semaphore '" + name + "': " + thrown, thrown, name);
     }
 
     /** A session could not be opened, so certainly nothing was asked in it. */
@@ -74,7 +47,9 @@ final class Failures {
         return isCertain(failure)
                 ? failure
                 : new BackendUnavailableException(
-                        "No session could be opened at semaphore '" + name + "': " + failure.getMessage(), thrown);
+                        "No session could be opened at semaphore '" + name + "': " + failure.getMessage(),
+                        thrown,
+                        name);
     }
 
     static RuntimeException unconfirmed(String name, RuntimeException cause) {
@@ -82,17 +57,23 @@ final class Failures {
             return new OutcomeUnknownException(
                     "The release of a permit of semaphore '" + name
                             + "' could not be confirmed; the client goes on trying: " + cause.getMessage(),
-                    cause);
+                    cause,
+                    name);
         }
         return cause;
     }
 
     static NoSuchSemaphoreException missing(String name) {
-        return new NoSuchSemaphoreException("There is no semaphore '" + name + "': create it first");
+        return new NoSuchSemaphoreException("There is no semaphore '" + name + "': create it first", name);
     }
 
     static SemaphoreClosedException closed(String name) {
-        return new SemaphoreClosedException("The client of semaphore '" + name + "' is closed");
+        return new SemaphoreClosedException("The client of semaphore '" + name + "' is closed", name);
+    }
+
+    static SemaphoreClosedException stopped(String name) {
+        return new SemaphoreClosedException(
+                "The client of semaphore '" + name + "' takes no more permits: it is about to be closed", name);
     }
 
     static SemaphoreClosedException clientClosed() {
@@ -105,20 +86,58 @@ final class Failures {
             return closed(coordinator.name());
         }
         return new BackendUnavailableException(
-                "The session at semaphore '" + coordinator.name() + "' ended during the call: try again", null);
+                "The session at semaphore '" + coordinator.name() + "' ended during the call: try again",
+                null,
+                coordinator.name());
     }
 
     static BackendUnavailableException late(String name) {
         return new BackendUnavailableException(
                 "A permit of semaphore '" + name + "' was granted too late to be sure, and is given back: try again",
-                null);
+                null,
+                name);
     }
 
     static OutcomeUnknownException unknown(String name, RuntimeException cause) {
         return new OutcomeUnknownException(
                 "It is not known whether permits of semaphore '" + name
                         + "' were taken; the client finds out and returns them: " + cause.getMessage(),
-                cause);
+                cause,
+                name);
+    }
+
+    /** The time of a call is over, or its patience, while the backend does not answer. */
+    static BackendUnavailableException awayFor(String name, String tried, RuntimeException cause) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': the backend has not answered for " + tried + ": " + cause.getMessage(),
+                cause,
+                name);
+    }
+
+    /** The same, for a call that is part of a request whose outcome is unknown. */
+    static OutcomeUnknownException unknownFor(String name, String tried, RuntimeException cause) {
+        return new OutcomeUnknownException(
+                "Semaphore '" + name + "': the backend has not answered for " + tried
+                        + ", and it is not known whether permits were taken; the client finds out and returns them: "
+                        + cause.getMessage(),
+                cause,
+                name);
+    }
+
+    /** A call was not sent because the outcome of an earlier request has to be found out first. */
+    static BackendUnavailableException notSent(String name, RuntimeException cause) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': nothing was asked, because an earlier request is not answered yet: "
+                        + cause.getMessage(),
+                cause,
+                name);
+    }
+
+    static BackendUnavailableException requestLost(String name) {
+        return new BackendUnavailableException(
+                "Semaphore '" + name + "': the request was lost on its way and nothing was done: try again",
+                null,
+                name);
     }
 
     static IllegalArgumentException exceedsLimit(String name, int wanted, int limit) {

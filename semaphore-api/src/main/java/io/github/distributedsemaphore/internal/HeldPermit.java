@@ -2,11 +2,13 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Fence;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
@@ -47,13 +49,13 @@ final class HeldPermit implements Permit {
     }
 
     /** Under the coordinator's lock; the news goes out on other threads. */
-    void markLost(String reason) {
+    void markLost(LossCause cause, String reason) {
         state = State.LOST;
-        listeners.lost(new PermitLoss(coordinator.name(), fence.slot(), reason));
+        listeners.lost(new PermitLoss(coordinator.name(), fence.slot(), cause, reason));
     }
 
     @Override
-    public String semaphore() {
+    public String semaphoreName() {
         return coordinator.name();
     }
 
@@ -84,6 +86,11 @@ final class HeldPermit implements Permit {
     }
 
     @Override
+    public CompletableFuture<Verification> verifyAsync() {
+        return Questions.ask(coordinator.environment(), this::verify);
+    }
+
+    @Override
     public void onLost(Consumer<? super PermitLoss> listener) {
         listeners.add(listener);
     }
@@ -91,6 +98,11 @@ final class HeldPermit implements Permit {
     @Override
     public ReleaseOutcome release() {
         return coordinator.release(List.of(this)).get(0).outcome();
+    }
+
+    @Override
+    public CompletableFuture<ReleaseOutcome> releaseAsync() {
+        return Questions.ask(coordinator.environment(), this::release);
     }
 
     @Override

@@ -1,15 +1,24 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.Verification;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Permits of one acquire, released together. */
 final class HeldPermitGroup implements PermitGroup {
+    /** What a group answers is the first of these that one of its permits answers. */
+    private static final List<Verification> WORST_FIRST =
+            List.of(Verification.LOST, Verification.RELEASED, Verification.RETIRED, Verification.HELD);
+
     private final Coordinator coordinator;
     private final List<HeldPermit> permits;
 
@@ -26,8 +35,36 @@ final class HeldPermitGroup implements PermitGroup {
     }
 
     @Override
+    public String semaphoreName() {
+        return coordinator.name();
+    }
+
+    @Override
     public boolean isValid() {
         return permits.stream().allMatch(Permit::isValid);
+    }
+
+    @Override
+    public Deadline validUntil() {
+        return permits.stream().map(Permit::validUntil).reduce(Deadline.NEVER, Deadline::earlier);
+    }
+
+    @Override
+    public Verification verify() {
+        return permits.stream()
+                .map(Permit::verify)
+                .min(Comparator.comparingInt(WORST_FIRST::indexOf))
+                .orElseThrow();
+    }
+
+    @Override
+    public CompletableFuture<Verification> verifyAsync() {
+        return Questions.ask(coordinator.environment(), this::verify);
+    }
+
+    @Override
+    public void onLost(Consumer<? super PermitLoss> listener) {
+        permits.forEach(permit -> permit.onLost(listener));
     }
 
     @Override
@@ -45,6 +82,11 @@ final class HeldPermitGroup implements PermitGroup {
             throw failure;
         }
         return List.copyOf(outcomes);
+    }
+
+    @Override
+    public CompletableFuture<List<ReleaseOutcome>> releaseAsync() {
+        return Questions.ask(coordinator.environment(), this::release);
     }
 
     private static RuntimeException first(@Nullable RuntimeException earlier, RuntimeException later) {

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -45,12 +45,7 @@ final class Losses {
         } finally {
             lock.unlock();
         }
-        HoldState answer;
-        try {
-            answer = session.check(permit.hold().hold());
-        } catch (SemaphoreException e) {
-            throw Failures.naming(name, e);
-        }
+        HoldState answer = Questions.now(name, () -> session.check(permit.hold().hold()));
         lock.lock();
         try {
             if (permit.state() != HeldPermit.State.HELD) {
@@ -59,7 +54,7 @@ final class Losses {
             return switch (answer) {
                 case HELD -> Verification.HELD;
                 case RETIRED -> {
-                    permit.hold().retire();
+                    permit.hold().retire(environment.nanoTime());
                     yield Verification.RETIRED;
                 }
                 case LOST -> {
@@ -81,7 +76,7 @@ final class Losses {
         for (Hold hold : lost) {
             SlotHold found = keeper.find(hold);
             if (found != null) {
-                lose(found, reason);
+                lose(found, LossCause.TAKEN_BY_BACKEND, reason);
             } else {
                 keeper.lostUnknown(hold);
             }
@@ -90,17 +85,17 @@ final class Losses {
 
     /** Under the lock: the time is over for which it was sure. It goes back, for nobody here will use it any more. */
     void loseUnconfirmed(SlotHold hold) {
-        lose(hold, "it was not renewed in time");
+        lose(hold, LossCause.NOT_RENEWED_IN_TIME, "it was not renewed in time");
         exchanges.giveBackUnasked(hold);
     }
 
     /** Under the lock: the hold is gone, and so is its permit. */
-    void lose(SlotHold hold, String reason) {
+    void lose(SlotHold hold, LossCause cause, String reason) {
         keeper.remove(hold);
         HeldPermit permit = hold.permit();
         if (permit != null && permit.state() == HeldPermit.State.HELD) {
             LOG.warn("Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), name, reason);
-            permit.markLost(reason);
+            permit.markLost(cause, reason);
         }
     }
 }

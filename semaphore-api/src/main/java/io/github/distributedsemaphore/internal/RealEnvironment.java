@@ -37,7 +37,10 @@ final class RealEnvironment implements Environment {
     private static ThreadFactory daemons(String prefix) {
         AtomicInteger count = new AtomicInteger();
         return task -> {
-            Thread thread = new Thread(task, prefix + "-" + count.incrementAndGet());
+            // The thread outlives the call that needs it first, and keeps nothing of its caller alive: no
+            // inherited thread-locals, and the class loader of the library instead of the caller's.
+            Thread thread = new Thread(null, task, prefix + "-" + count.incrementAndGet(), 0, false);
+            thread.setContextClassLoader(RealEnvironment.class.getClassLoader());
             thread.setDaemon(true);
             return thread;
         };

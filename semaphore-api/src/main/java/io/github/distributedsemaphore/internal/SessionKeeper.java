@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class SessionKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(SessionKeeper.class);
 
+    /** Where an adapter does not even say how often to renew. */
+    private static final long MOST_NANOS_BETWEEN_FAILED_RENEWALS = 1_000_000_000;
+
     private final Coordinator coordinator;
     private final ReentrantLock lock;
     private final SemaphoreBackend backend;
@@ -38,7 +41,7 @@ final class SessionKeeper {
     private @Nullable BackendSession session;
 
     /** Counts sessions, so that what comes late from an old one is not taken for news of the present one. */
-    private int generation;
+    private volatile int generation;
 
     private boolean renewing;
     private Deadline expiryCheck = Deadline.NEVER;
@@ -107,6 +110,7 @@ final class SessionKeeper {
 
     /** Starts over: what the old session held is forgotten. Returns that session for closing, without the lock. */
     @Nullable
+    @SuppressWarnings("NonAtomicVolatileUpdate") // changed under the lock only
     BackendSession end() {
         BackendSession ended = session;
         session = null;
@@ -196,9 +200,10 @@ final class SessionKeeper {
             lock.unlock();
         }
         long start = environment.nanoTime();
-        long interval = current.renewEvery().toNanos();
+        long interval = MOST_NANOS_BETWEEN_FAILED_RENEWALS;
         Renewal renewal = null;
         try {
+            interval = current.renewEvery().toNanos();
             renewal = current.renew(asked.stream().map(SlotHold::hold).toList());
         } catch (RuntimeException | Error e) {
             LOG.warn("Renewal at semaphore '{}' failed, trying again: {}", coordinator.name(), e.toString());
@@ -207,7 +212,8 @@ final class SessionKeeper {
         lock.lock();
         try {
             if (renewal != null && renewed == generation) {
-                apply(renewal, asked);
+                apply(renewal, asked, start);
+                coordinator.answered();
             }
             long wait = renewal == null ? interval / 4 : start + interval - environment.nanoTime();
             environment.schedule(this::renew, Math.max(wait, 1));
@@ -216,14 +222,14 @@ final class SessionKeeper {
         }
     }
 
-    private void apply(Renewal renewal, List<SlotHold> asked) {
+    private void apply(Renewal renewal, List<SlotHold> asked, long sent) {
         List<Hold> lost = new ArrayList<>();
         for (SlotHold hold : asked) {
             if (renewal.lost().contains(hold.hold())) {
                 lost.add(hold.hold());
             } else if (holds.get(hold.hold()) == hold) {
                 hold.confirm(renewal.validUntil());
-                hold.retireIf(renewal.retired());
+                hold.retireIf(renewal.retired(), sent);
             }
         }
         coordinator.losses().lose(lost, "the backend does not count it as held any more");

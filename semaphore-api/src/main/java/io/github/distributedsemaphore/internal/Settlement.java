@@ -42,7 +42,12 @@ final class Settlement {
         if (waiter.isDone()) {
             return false;
         }
-        if (answer instanceof Answer.Full) {
+        if (answer instanceof Answer.NotDone) {
+            agenda.ask();
+            if (waiter.isOnce()) {
+                waiter.fail(Failures.requestLost(coordinator.name()));
+            }
+        } else if (answer instanceof Answer.Full) {
             if (waiter.isOnce()) {
                 waiter.refuse();
             }

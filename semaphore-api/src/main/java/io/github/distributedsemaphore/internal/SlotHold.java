@@ -20,6 +20,7 @@ final class SlotHold {
     private int handOffs;
     private volatile Deadline validUntil;
     private boolean retired;
+    private long retiredAt;
     private @Nullable HeldPermit permit;
 
     SlotHold(Hold hold, long takenAt, Deadline validUntil) {
@@ -57,13 +58,19 @@ final class SlotHold {
         return retired;
     }
 
-    void retire() {
+    void retire(long now) {
         retired = true;
+        retiredAt = now;
     }
 
-    /** Takes over what a renewal says, which knows the present limit. */
-    void retireIf(Set<Hold> retiredHolds) {
-        retired = retiredHolds.contains(hold);
+    /**
+     * Takes over what a renewal says, which knows the limit of when it was sent: what this client has retired since stays so.
+     */
+    void retireIf(Set<Hold> retiredHolds, long sent) {
+        if (!retired || sent - retiredAt > 0) {
+            retired = retiredHolds.contains(hold);
+            retiredAt = sent;
+        }
     }
 
     @Nullable

@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that wants permits. Changed only under its coordinator's lock; {@link #isDone} may be asked by any thread, and
- * the outcome read once it is done. The wake-up runs under that lock and only orders what is to happen when it is free.
+ * One call that wants permits. Changed only under its coordinator's lock; {@link #isDone} and {@link #deadline} may be asked by
+ * any thread, and the outcome read once it is done. The wake-up runs under that lock and only orders what is to happen when it is free.
  */
 final class Waiter {
     private enum State {
@@ -18,7 +18,7 @@ final class Waiter {
     }
 
     private final int wanted;
-    private final Deadline deadline;
+    private volatile Deadline deadline;
     private final Runnable wake;
     private final @Nullable Runnable call;
 
@@ -28,6 +28,12 @@ final class Waiter {
     private volatile State state = State.WAITING;
     private List<HeldPermit> permits = List.of();
     private @Nullable RuntimeException failure;
+
+    /** Its time is over, and it has a moment more for an answer that may be on its way. */
+    private boolean extended;
+
+    /** When it came. */
+    private long since;
 
     /** One attempt and no more: it does not stand in the queue, and a refusal is its end. */
     private boolean once;
@@ -63,6 +69,23 @@ final class Waiter {
 
     Deadline deadline() {
         return deadline;
+    }
+
+    void extendTo(Deadline end) {
+        extended = true;
+        deadline = end;
+    }
+
+    boolean isExtended() {
+        return extended;
+    }
+
+    long since() {
+        return since;
+    }
+
+    void submitted(long now) {
+        since = now;
     }
 
     boolean isOnce() {

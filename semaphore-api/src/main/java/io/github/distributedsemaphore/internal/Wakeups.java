@@ -91,7 +91,7 @@ final class Wakeups {
     private void hint() {
         lock.lock();
         try {
-            coordinator.ask();
+            coordinator.hinted();
         } finally {
             lock.unlock();
         }

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.spi;
 
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import java.util.List;
 import java.util.Optional;
 
@@ -26,6 +27,17 @@ public interface BackendAdmin {
      * @return empty if it does not exist
      */
     Optional<SemaphoreDescription> describe(String name);
+
+    /**
+     * Shows how full a semaphore is, without side effect. The default describes it and drops the holders: an adapter that can
+     * count them with less work does so here.
+     *
+     * @param name its name
+     * @return empty if it does not exist
+     */
+    default Optional<SemaphoreStatus> status(String name) {
+        return describe(name).map(found -> new SemaphoreStatus(name, found.limit(), found.free()));
+    }
 
     /**
      * Lists the semaphores.

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
@@ -232,7 +233,7 @@ class ClosingTest {
         second.close();
         stage.server.endSessions(stage.backend, "because");
         stage.settle();
-        assertThat(told).containsExactly(new PermitLoss(Stage.NAME, first.slot(), "because"));
+        assertThat(told).containsExactly(new PermitLoss(Stage.NAME, first.slot(), LossCause.SESSION_ENDED, "because"));
         assertThat(stage.take().isValid()).isTrue();
         assertThat(first.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
         assertThat(stage.free()).isEqualTo(1);

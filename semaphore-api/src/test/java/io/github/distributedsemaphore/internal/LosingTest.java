@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
@@ -75,7 +76,9 @@ class LosingTest {
         assertThat(stage.calls("renew")).as("tries").isGreaterThan(4);
         stage.pass(Duration.ofNanos(1));
         assertThat(permit.isValid()).isFalse();
-        assertThat(told).containsExactly(new PermitLoss(Stage.NAME, 1, "it was not renewed in time"));
+        assertThat(told)
+                .containsExactly(
+                        new PermitLoss(Stage.NAME, 1, LossCause.NOT_RENEWED_IN_TIME, "it was not renewed in time"));
         assertThat(stage.requests.get(stage.requests.size() - 1).giveBack()).hasSize(1);
         stage.outageOver();
         stage.pass(Stage.LEASE.multipliedBy(2));
@@ -176,7 +179,7 @@ class LosingTest {
         stage.settle();
         permit.onLost(told::add);
         stage.settle();
-        assertThat(told).hasSize(3).containsOnly(new PermitLoss(Stage.NAME, 1, "because"));
+        assertThat(told).hasSize(3).containsOnly(new PermitLoss(Stage.NAME, 1, LossCause.TAKEN_BY_BACKEND, "because"));
         assertThat(waiting).isCompleted();
         assertThat(waiting.join().isValid()).isTrue();
         assertThat(waiting.join().fence().epoch()).isGreaterThan(permit.fence().epoch());

@@ -2,13 +2,14 @@ package io.github.distributedsemaphore.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.PermitLoss;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class LossListenersTest {
-    private static final PermitLoss LOSS = new PermitLoss("exports", 1, "because");
+    private static final PermitLoss LOSS = new PermitLoss("exports", 1, LossCause.TAKEN_BY_BACKEND, "because");
 
     private final SteppedEnvironment environment = new SteppedEnvironment();
     private final LossListeners listeners = new LossListeners(environment);
@@ -19,7 +20,7 @@ class LossListenersTest {
         listeners.add(told::add);
         listeners.add(told::add);
         listeners.lost(LOSS);
-        listeners.lost(new PermitLoss("exports", 1, "again"));
+        listeners.lost(new PermitLoss("exports", 1, LossCause.TAKEN_BY_BACKEND, "again"));
         assertThat(told).as("not on the thread that found the loss").isEmpty();
         environment.settle();
         assertThat(told).containsExactly(LOSS, LOSS);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
@@ -59,7 +60,7 @@ class OutageTest {
     }
 
     @Test
-    void whoComesWhileAnOutcomeIsUnknownIsToldAtOnce() {
+    void anAttemptThatWasNotSentBecauseAnOutcomeIsUnknownHasCertainlyDoneNothing() {
         Stage stage = new Stage(1);
         stage.loseReply();
         stage.outage("resolve", down);
@@ -67,8 +68,13 @@ class OutageTest {
         CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
         CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
         stage.settle();
-        assertThat(failureOf(waiting)).isInstanceOf(OutcomeUnknownException.class);
-        assertThat(failureOf(attempt)).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(failureOf(attempt))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("an earlier request is not answered yet");
+        assertThat(waiting).isNotDone();
+        stage.outageOver();
+        stage.passMillis(2_000);
+        assertThat(waiting).isCompleted();
     }
 
     @Test
@@ -96,7 +102,7 @@ class OutageTest {
         stage.passMillis(2_000);
         assertThat(stage.free()).isZero();
         stage.outageOver();
-        stage.passMillis(400);
+        stage.passMillis(2_000);
         assertThat(stage.free()).isEqualTo(1);
     }
 
@@ -131,10 +137,10 @@ class OutageTest {
         permits.forEach(Permit::close);
         assertThat(stage.environment.timers()).isLessThanOrEqualTo(3);
         int before = stage.calls("exchange");
-        stage.passMillis(1_000);
-        assertThat(stage.calls("exchange") - before).isBetween(5, 10);
+        stage.passMillis(10_000);
+        assertThat(stage.calls("exchange") - before).isBetween(4, 10);
         stage.outageOver();
-        stage.passMillis(400);
+        stage.passMillis(2_000);
         assertThat(stage.free()).isEqualTo(50);
     }
 
@@ -147,13 +153,49 @@ class OutageTest {
             Throwable unused = catchThrowable(stage.semaphore::tryAcquire);
         }
         int before = stage.calls("resolve");
-        stage.passMillis(1_000);
-        assertThat(stage.calls("resolve") - before).isBetween(5, 10);
+        stage.passMillis(10_000);
+        assertThat(stage.calls("resolve") - before).isBetween(4, 10);
     }
 
     @Test
-    void anUnavailableBackendEndsAllWhoWait() {
+    void aWaitRidesOutAnOutage() {
         Stage stage = new Stage(1);
+        Permit other = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.outage("exchange", down);
+        stage.passMillis(20_000);
+        other.release();
+        stage.outageOver();
+        assertThat(waiting).isNotDone();
+        stage.passMillis(2_500);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void patienceEndsForEachCallByItself() {
+        Stage stage = new Stage(1, "outagePatience=5s");
+        stage.takeAsOther();
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync();
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.outage("exchange", down);
+        stage.passMillis(3_000);
+        CompletableFuture<Permit> third = stage.semaphore.acquireAsync();
+        stage.passMillis(3_100);
+        assertThat(failureOf(first))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContainingAll(Stage.NAME, "has not answered for 5s", "the link is cut");
+        assertThat(failureOf(second)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(failureOf(first)).isNotSameAs(failureOf(second));
+        assertThat(third).isNotDone();
+        stage.passMillis(2_000);
+        assertThat(failureOf(third)).isInstanceOf(BackendUnavailableException.class);
+    }
+
+    @Test
+    void withoutPatienceAnUnavailableBackendEndsAllWhoWait() {
+        Stage stage = new Stage(1, "outagePatience=0s");
         stage.takeAsOther();
         CompletableFuture<Permit> first = stage.semaphore.acquireAsync();
         CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
@@ -162,7 +204,47 @@ class OutageTest {
         stage.passMillis(1_000);
         assertThat(failureOf(first)).isInstanceOf(BackendUnavailableException.class);
         assertThat(failureOf(second)).isInstanceOf(BackendUnavailableException.class);
-        assertThat(failureOf(first)).isNotSameAs(failureOf(second));
+    }
+
+    @Test
+    void aCallWhoseTimeEndsDuringAnOutageIsToldOfIt() {
+        Stage stage = new Stage(1);
+        stage.outage("exchange", down);
+        long start = stage.environment.nanoTime();
+        assertThatThrownBy(() -> stage.semaphore.acquire(Duration.ofSeconds(3)))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("has not answered for 3s");
+        assertThat(stage.environment.nanoTime() - start).isEqualTo(3_000_000_000L);
+    }
+
+    @Test
+    void whatWaitingCannotHelpIsToldAtOnce() {
+        for (RuntimeException refusal : List.of(
+                new BackendAccessException("wrong password", null), new IncompatibleStateException("garbage", null))) {
+            Stage stage = new Stage(1);
+            stage.outage("exchange", refusal);
+            CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+            stage.settle();
+            assertThat(failureOf(waiting)).isInstanceOf(refusal.getClass());
+        }
+    }
+
+    @Test
+    void aThousandNamesAskNoMoreOftenDuringAnOutageThanOne() {
+        Stage stage = new Stage(1);
+        List<CompletableFuture<Permit>> waiting = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            stage.client.admin().create("name " + i, 1);
+            waiting.add(stage.client.semaphore("name " + i).acquireAsync());
+        }
+        stage.outage("exchange", down);
+        stage.settle();
+        int before = stage.calls("exchange");
+        stage.passMillis(20_000);
+        assertThat(stage.calls("exchange") - before).isBetween(5, 30);
+        stage.outageOver();
+        stage.passMillis(4_000);
+        assertThat(waiting).allMatch(CompletableFuture::isDone).noneMatch(CompletableFuture::isCompletedExceptionally);
     }
 
     @Test

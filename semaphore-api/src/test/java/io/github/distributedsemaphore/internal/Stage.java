@@ -21,7 +21,9 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A client under test, its server, and another client. What happens during a call of the client under test is written down
@@ -37,6 +39,10 @@ final class Stage {
     private final Map<String, Integer> calls = new HashMap<>();
 
     final SteppedEnvironment environment = new SteppedEnvironment();
+
+    /** Carries exchanges that are started without waiting; null for an adapter that cannot start any. */
+    @Nullable
+    Executor network;
 
     /** The most that the server reserves. */
     int epochs = Integer.MAX_VALUE;
@@ -66,6 +72,11 @@ final class Stage {
                     server,
                     new HolderInfo("host", 1, "tested"),
                     Link.with(what -> play(before, what), what -> play(after, what))) {
+                @Override
+                protected @Nullable Executor network() {
+                    return network;
+                }
+
                 @Override
                 public BackendSession open(String name, SessionListener listener) {
                     play(before, "open");
@@ -118,6 +129,16 @@ final class Stage {
     /** Plans what happens after the server has done the next call of that kind, before the client knows. */
     void after(String what, Runnable action) {
         after.computeIfAbsent(what, key -> new ArrayDeque<>()).add(action);
+    }
+
+    /** From now on exchanges are started without waiting, and requests and answers travel as tasks of the environment. */
+    Stage starting() {
+        network = environment::execute;
+        // The first exchange opens the session, which is done by a thread that may wait.
+        semaphore.tryAcquire().ifPresent(Permit::close);
+        calls.clear();
+        requests.clear();
+        return this;
     }
 
     /** From now on calls of that kind fail so, without reaching the server. */

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -86,12 +87,20 @@ final class World {
     }
 
     SemaphoreClient addClient() {
-        MemoryBackend backend = new MemoryBackend(
-                server, new HolderInfo("host", clients.size(), ""), Link.with(this::before, this::after));
+        boolean starts = random.nextBoolean();
+        MemoryBackend backend =
+                new MemoryBackend(
+                        server, new HolderInfo("host", clients.size(), ""), Link.with(this::before, this::after)) {
+                    @Override
+                    protected @Nullable Executor network() {
+                        return starts ? environment::execute : null;
+                    }
+                };
         BackendUri uri = BackendUri.parse("memory:");
         uri.set("handOffs", Integer.toString(random.nextInt(4)));
         uri.set("handOffTime", random.nextBoolean() ? "10ms" : "1s");
         uri.set("recheck", random.nextBoolean() ? "1s" : "1m");
+        uri.set("outagePatience", List.of("0s", "100ms", "30s").get(random.nextInt(3)));
         SemaphoreClient client = new EngineClient(backend, ClientSettings.from(uri), environment);
         backends.add(backend);
         clients.add(client);

@@ -9,10 +9,15 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** One client of a {@link MemoryServer}. */
 public class MemoryBackend implements SemaphoreBackend {
+    /** Carries a request and its answer in no time. */
+    static final Executor AT_ONCE = Runnable::run;
+
     private static final Duration OPERATION = Duration.ofMillis(500);
 
     protected final MemoryServer server;
@@ -75,6 +80,15 @@ public class MemoryBackend implements SemaphoreBackend {
 
     @Override
     public void close() {}
+
+    /**
+     * Returns how its sessions start exchanges without waiting.
+     *
+     * @return carries a request and its answer; null if they cannot
+     */
+    protected @Nullable Executor network() {
+        return link == Link.DIRECT ? AT_ONCE : null;
+    }
 
     final MemoryServer server() {
         return server;

@@ -10,7 +10,11 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The client's end of a session: numbers its exchanges and counts validity from before each request. */
 final class MemorySession implements BackendSession {
@@ -28,6 +32,15 @@ final class MemorySession implements BackendSession {
     public ExchangeResult exchange(ExchangeRequest request) {
         long number = ++sequence;
         return timed("exchange", () -> server().exchange(session, number, request));
+    }
+
+    @Override
+    public @Nullable CompletionStage<ExchangeResult> start(ExchangeRequest request) {
+        Executor network = backend.network();
+        if (network == MemoryBackend.AT_ONCE) {
+            return CompletableFuture.completedFuture(exchange(request));
+        }
+        return network == null ? null : CompletableFuture.supplyAsync(() -> exchange(request), network);
     }
 
     @Override

@@ -54,7 +54,7 @@ class LinkTest {
                 assertThat(silence.strikes()).isPositive();
             }
             holders.forEach(SemaphoreClient::close);
-            permits.forEach(permit -> admin.admin().destroy(permit.semaphore()));
+            permits.forEach(permit -> admin.admin().destroy(permit.semaphoreName()));
         }
     }
 
@@ -62,7 +62,7 @@ class LinkTest {
     private static void watch(ProbeConnection probes, List<Permit> permits) throws ProbeFailedException {
         long cut = System.nanoTime();
         List<String> holds = permits.stream()
-                .map(permit -> new QueueNames(permit.semaphore()).hold(permit.slot()))
+                .map(permit -> new QueueNames(permit.semaphoreName()).hold(permit.slot()))
                 .toList();
         Map<Permit, Deadline> sure = new HashMap<>();
         Set<Permit> freed = new HashSet<>();

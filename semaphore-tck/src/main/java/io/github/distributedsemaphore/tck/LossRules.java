@@ -114,7 +114,7 @@ public abstract class LossRules {
                 () -> !losses.isEmpty());
         tck.measure(Bound.LOSS_NOTICE, System.nanoTime() - since);
         PermitLoss loss = losses.element();
-        assertThat(loss.semaphore())
+        assertThat(loss.semaphoreName())
                 .as("the semaphore that the news of a loss names")
                 .isEqualTo(name);
         assertThat(loss.slot())

@@ -23,7 +23,7 @@ public abstract class VerificationRules {
         String name = tck.create(2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         Permit permit = semaphore.acquire(tck.patience());
-        assertThat(permit.semaphore()).as("the name that a permit tells").isEqualTo(name);
+        assertThat(permit.semaphoreName()).as("the name that a permit tells").isEqualTo(name);
         assertThat(permit.verify()).as("a permit that is held").isEqualTo(Verification.HELD);
         assertThat(permit.isValid()).as("a permit that is held is valid").isTrue();
         permit.release();

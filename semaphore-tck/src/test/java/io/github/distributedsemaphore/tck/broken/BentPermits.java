@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Fence;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitFunction;
 import io.github.distributedsemaphore.PermitGroup;
@@ -37,7 +38,7 @@ final class BentPermits {
             Object result = call.proceed();
             if (again) {
                 Permit permit = call.target(Permit.class);
-                server.removeHolder(permit.semaphore(), permit.slot());
+                server.removeHolder(permit.semaphoreName(), permit.slot());
             }
             return result;
         };
@@ -168,7 +169,10 @@ final class BentPermits {
             Object result = call.proceed();
             if (releases(call) && listeners.containsKey(call.target(Permit.class))) {
                 Permit permit = call.target(Permit.class);
-                listeners.get(permit).accept(new PermitLoss(permit.semaphore(), permit.slot(), "released"));
+                listeners
+                        .get(permit)
+                        .accept(new PermitLoss(
+                                permit.semaphoreName(), permit.slot(), LossCause.TAKEN_BY_BACKEND, "released"));
             }
             return result;
         };

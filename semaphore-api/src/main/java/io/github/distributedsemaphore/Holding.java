@@ -1,0 +1,70 @@
+package io.github.distributedsemaphore;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * What an acquire gives its caller: one {@link Permit}, or a {@link PermitGroup} of several that were acquired together.
+ * Thread-safe. Closing it releases what is still held.
+ */
+public interface Holding extends AutoCloseable {
+    /**
+     * Returns the name of the semaphore.
+     *
+     * @return the name as the application gave it
+     */
+    String semaphoreName();
+
+    /**
+     * Tells, without asking the backend, whether everything is surely held at this moment.
+     *
+     * <p>Local, cheap, never blocks and never optimistic: false after a release or a loss, and false from
+     * {@link #validUntil} on, also when the process has just woken from a long pause. A permit that could not be
+     * confirmed before that instant is lost for good, whatever the backend would say later.
+     *
+     * @return true only if nobody else can have one of the slots now
+     */
+    boolean isValid();
+
+    /**
+     * Returns the instant up to which the backend cannot have given a slot to another, counted from the sending of the
+     * last renewal that it confirmed. Moves on with each renewal.
+     *
+     * @return an instant on this process's monotonic clock, of a group the earliest of its permits; {@link Deadline#NEVER}
+     *     where the backend cannot take a slot from a living process; a past one after release or loss
+     */
+    Deadline validUntil();
+
+    /**
+     * Asks the backend. Blocks for one round trip per permit, at most the {@linkplain Guarantees#operation operation bound}
+     * each; {@link #verifyAsync} does not block.
+     *
+     * @return what it says; of a group the worst of its permits: lost, else released, else retired, else held. After a
+     *     release or a loss answered locally
+     * @throws BackendUnavailableException if the backend did not answer; the permit may or may not be held, and
+     *     {@link #isValid} goes on telling what is sure
+     * @throws SemaphoreException another leaf for what else the backend may say, such as lost rights
+     */
+    Verification verify();
+
+    /**
+     * Asks the backend without blocking the caller.
+     *
+     * @return completes as {@link #verify} returns or throws, on a thread of the client that nothing else depends on, so
+     *     what is chained to it may block. Cancelling it has no effect on the permits
+     */
+    CompletableFuture<Verification> verifyAsync();
+
+    /**
+     * Has a listener called when a permit is lost: once for each permit, not after a normal release or close, and at once
+     * for one that is lost already. Listeners run on a thread of the client; one that blocks or throws holds up neither
+     * other listeners nor renewal.
+     *
+     * @param listener called with the news of the loss
+     */
+    void onLost(Consumer<? super PermitLoss> listener);
+
+    /** Releases what is still held, never throws: a release that cannot be confirmed is logged. Blocks as a release does. */
+    @Override
+    void close();
+}

@@ -1,0 +1,35 @@
+package io.github.distributedsemaphore;
+
+/**
+ * A permit was lost while work went on under it. The work must stop, since another holder may be at it: what it wrote after
+ * the loss has to be checked, or was refused by a {@linkplain Fence fence}.
+ *
+ * <p>Unlike a {@link SemaphoreException} it is no answer to a call: it is thrown where the application asks for it, see
+ * {@link InterruptOnLoss#throwIfLost}.
+ */
+public final class PermitLostException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** What happened. */
+    private final PermitLoss loss;
+
+    /**
+     * Creates it.
+     *
+     * @param loss what happened
+     */
+    public PermitLostException(PermitLoss loss) {
+        super("The permit in slot " + loss.slot() + " of semaphore '" + loss.semaphoreName() + "' is lost: "
+                + loss.reason());
+        this.loss = loss;
+    }
+
+    /**
+     * Returns what happened.
+     *
+     * @return the news of the loss
+     */
+    public PermitLoss loss() {
+        return loss;
+    }
+}
