@@ -310,11 +310,11 @@ final class Mailbox implements AutoCloseable {
         });
         await(listening, budget.patience(PATIENCE));
         if (!listening.isDone()) {
-            listening.thenRun(hint);
+            CompletableFuture<?> unused = listening.thenRun(hint);
         }
         return () -> {
             remove(hints, semaphore, hint);
-            later(() -> unbindUnlessWatched(semaphore));
+            CompletableFuture<?> unused = later(() -> unbindUnlessWatched(semaphore));
         };
     }
 
