@@ -32,15 +32,20 @@ class BoundTest {
 
     private static final String SETTINGS = "?detection=10s&timeout=1s";
 
+    /** Picks the connections that probe, by their properties C. */
+    private static final String PROBES =
+            "lists:member({<<\"connection_name\">>, longstr, <<\"semaphore probes\">>}, C)";
+
     private final String name = Rabbit.name();
-    private final Set<Thread> before = Thread.getAllStackTraces().keySet();
-    private final SemaphoreBackend admin = Rabbit.backend("");
+    private Set<Thread> before = Set.of();
+    private final SemaphoreBackend admin = Rabbit.backend("?timeout=1m");
     private final TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
 
     @BeforeEach
     void create() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
         admin.admin().create(name, 3);
+        before = Thread.getAllStackTraces().keySet();
     }
 
     @AfterEach
@@ -105,7 +110,7 @@ class BoundTest {
             inTime("close another session", freshSession::close);
             inTime("close", backend::close);
             inTime("close the other", fresh::close);
-            awaitNoThreadsButOf(admin);
+            awaitNoThreads();
         } finally {
             ending.close();
         }
@@ -121,8 +126,7 @@ class BoundTest {
         assertThat(Duration.ofNanos(System.nanoTime() - start)).as(what).isLessThan(BOUND);
     }
 
-    private void awaitNoThreadsButOf(SemaphoreBackend other) {
-        other.close();
+    private void awaitNoThreads() {
         await().atMost(Duration.ofSeconds(5))
                 .untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
                         .filteredOn(thread -> !before.contains(thread))
@@ -140,9 +144,9 @@ class BoundTest {
             session.abort();
             backend.close();
             assertThat(taking).failsWithin(5, TimeUnit.SECONDS);
-            await().atMost(Duration.ofSeconds(5)).until(() -> proxy.openConnections() == 0);
-            awaitNoThreadsButOf(admin);
+            awaitNoThreads();
         }
+        await().atMost(Duration.ofSeconds(5)).until(() -> proxy.openConnections() == 0);
     }
 
     @Test
@@ -176,9 +180,9 @@ class BoundTest {
         BackendSession other = backend.open("another " + name, new Rabbit.News());
         Hold hold = Rabbit.takeOne(session);
         try (LinkFault loss = proxy.loseAnswerTo("sem:client:", Ending.SILENCE)) {
-            RabbitServer.eval("[rabbit_networking:close_connection(P, \"a test\") || [{pid, P},"
-                    + " {user_provided_name, <<\"semaphore probes\">>}] <-"
-                    + " rabbit_networking:connection_info_all([pid, user_provided_name])].");
+            RabbitServer.eval(
+                    "[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
+                            + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
             CompletableFuture<?> watching = CompletableFuture.runAsync(() -> other.watch(() -> {}));
             await().until(() -> loss.strikes() > 0);
             inTime(
@@ -208,8 +212,8 @@ class BoundTest {
     }
 
     private static String channelsOfProbes() {
-        return RabbitServer.eval(
-                "lists:max([0 | [N || [{user_provided_name, <<\"semaphore probes\">>}, {channels, N}] <-"
-                        + " rabbit_networking:connection_info_all([user_provided_name, channels])]]).");
+        return RabbitServer.eval("lists:max([0 | [N || [{channel_max, 4}, {channels, N}, {client_properties, C}] <-"
+                + " rabbit_networking:connection_info_all([channel_max, channels, client_properties]), " + PROBES
+                + "]]).");
     }
 }
