@@ -38,7 +38,7 @@ class CallTimeTest {
     }
 
     private static void everyCallEndsInTime(String address) throws Exception {
-        try (SemaphoreBackend backend = Consul.openAt("consul://" + address + "?timeout=1s")) {
+        try (SemaphoreBackend backend = Consul.openAt("consul://" + address + "?timeout=3s")) {
             BackendSession session = backend.open("any", new Consul.Losses());
             Map<String, Runnable> calls = new LinkedHashMap<>();
             calls.put("create", () -> backend.admin().create("any", 3));
@@ -56,7 +56,7 @@ class CallTimeTest {
     void anAgentThatIsStoppedHoldsNoCallOfAHolderUp() throws Exception {
         try (ConsulAgent agent = ConsulAgent.inMemory();
                 SemaphoreBackend backend =
-                        Consul.openAt("consul://" + agent.server().address() + "?timeout=1s")) {
+                        Consul.openAt("consul://" + agent.server().address() + "?timeout=3s")) {
             backend.admin().create("held", 3);
             BackendSession session = backend.open("held", new Consul.Losses());
             Hold hold = takeOne(session);
