@@ -217,7 +217,7 @@ public abstract class RestartRules {
 
     private static boolean missing(SemaphoreClient client, String name) {
         try {
-            client.semaphore(name).tryAcquire();
+            var unused = client.semaphore(name).tryAcquire();
             return false;
         } catch (NoSuchSemaphoreException e) {
             return true;
