@@ -10,10 +10,8 @@ import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,7 +24,7 @@ import org.slf4j.LoggerFactory;
 final class EngineClient implements SemaphoreClient {
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
-    private final Map<String, EngineSemaphore> semaphores = new ConcurrentHashMap<>();
+    private final Semaphores semaphores;
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
@@ -42,19 +40,17 @@ final class EngineClient implements SemaphoreClient {
         this.settings = settings;
         this.environment = environment;
         this.retries = new Retries(environment);
+        this.semaphores = new Semaphores(environment, this::make);
         this.admin = new EngineAdmin(this, backend, environment);
     }
 
     @Override
     public DistributedSemaphore semaphore(String name) {
         requireOpen();
-        EngineSemaphore known = semaphores.get(name);
+        EngineSemaphore known = semaphores.find(name);
         if (known == null) {
             Names.check(name, backend.guarantees());
-            known = semaphores.computeIfAbsent(
-                    name,
-                    key -> new EngineSemaphore(
-                            new Coordinator(key, backend, settings, environment, retries), backend, this));
+            known = semaphores.findOrMake(name);
         }
         if (closed.get()) {
             // Closed while it was put there: the closing thread may not have seen it.
@@ -62,6 +58,10 @@ final class EngineClient implements SemaphoreClient {
             requireOpen();
         }
         return known;
+    }
+
+    private EngineSemaphore make(String name) {
+        return new EngineSemaphore(new Coordinator(name, backend, settings, environment, retries), backend, this);
     }
 
     @Override
@@ -97,7 +97,7 @@ final class EngineClient implements SemaphoreClient {
     @Override
     public void stopAcquiring() {
         acquiringStopped = true;
-        semaphores.values().forEach(semaphore -> semaphore.coordinator().stopAcquiring());
+        semaphores.all().forEach(semaphore -> semaphore.coordinator().stopAcquiring());
     }
 
     void requireOpen() {
@@ -113,7 +113,7 @@ final class EngineClient implements SemaphoreClient {
     }
 
     void resized(String name, int limit) {
-        EngineSemaphore semaphore = semaphores.get(name);
+        EngineSemaphore semaphore = semaphores.find(name);
         if (semaphore != null) {
             semaphore.coordinator().resized(limit);
         }
@@ -137,7 +137,7 @@ final class EngineClient implements SemaphoreClient {
     }
 
     private void end(Consumer<Coordinator> how) {
-        endAll(semaphores.values().stream().map(EngineSemaphore::coordinator).toList(), how);
+        endAll(semaphores.all().stream().map(EngineSemaphore::coordinator).toList(), how);
         quietly("backend", backend::close);
         quietly("client", environment::close);
         ended = true;

@@ -138,9 +138,11 @@ final class SessionKeeper {
         return holds.get(hold);
     }
 
-    /** A hold is reported lost that is not known, or not any more. */
+    /** A hold is reported lost that is not known, or not any more. Without an exchange under way it is the latter. */
     void lostUnknown(Hold hold) {
-        lostEarly.add(hold);
+        if (coordinator.isExchanging()) {
+            lostEarly.add(hold);
+        }
     }
 
     boolean isLost(SlotHold granted) {

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -174,5 +175,21 @@ public abstract class InspectionRules {
                 .as("the names after one was destroyed")
                 .doesNotContain(one)
                 .contains(other);
+    }
+
+    @Test
+    @Rule({"9.1", "9.3"})
+    void theStatusShowsHowFullASemaphoreIs(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        tck.home().ping(tck.patience());
+        assertThat(tck.client().admin().status(name))
+                .as("the status with one of three held")
+                .contains(new SemaphoreStatus(name, 3, 2));
+        assertThat(tck.home().admin().status(tck.uniqueName("missing")))
+                .as("the status of a semaphore that is missing")
+                .isEmpty();
+        held.release();
+        tck.assertFree(name, 3);
     }
 }

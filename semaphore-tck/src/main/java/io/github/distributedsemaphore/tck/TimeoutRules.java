@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -294,5 +295,32 @@ public abstract class TimeoutRules {
             throw new TestAbortedException(
                     "no virtual threads on Java " + Runtime.version().feature(), e);
         }
+    }
+
+    @Test
+    @Rule("3.7")
+    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = tck.spawn("endless waiter", () -> semaphore.acquire());
+        waiter.awaitBlocked();
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        leaving.stopAcquiring();
+        tck.await(
+                "a client that stops acquiring ends its waiters",
+                tck.guarantees().operation(),
+                waiter::isDone);
+        waiter.failure(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held.verify())
+                .as("a permit of a client that stopped acquiring")
+                .isEqualTo(Verification.HELD);
+        held.release();
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after the client stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        tck.assertFree(name, 1);
     }
 }
