@@ -126,6 +126,12 @@ final class RedisWire {
                 }
             }
         }
+        String broken = replies.brokenTransaction();
+        if (broken != null) {
+            // Such as a right that was taken away. The next connection says it in its greeting.
+            close();
+            throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
+        }
         return replies;
     }
 

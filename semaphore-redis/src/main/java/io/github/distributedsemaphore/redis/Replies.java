@@ -25,6 +25,20 @@ record Replies(List<Reply> all, int multi, int exec) {
         return reply;
     }
 
+    /**
+     * The error that MULTI was answered with although commands behind it were done: each for itself, and under no watch.
+     *
+     * @return null if that is not so
+     */
+    @Nullable
+    String brokenTransaction() {
+        String refusal = multi < 0 ? null : all.get(multi).error();
+        if (refusal == null || all.subList(multi + 1, exec).stream().allMatch(reply -> reply.error() != null)) {
+            return null;
+        }
+        return refusal;
+    }
+
     /** Throws if the server refused any of the commands. */
     void requireAll() {
         for (int i = 0; i < all.size(); i++) {
