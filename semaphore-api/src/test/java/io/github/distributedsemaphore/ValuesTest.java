@@ -87,4 +87,34 @@ class ValuesTest {
         }
         throw new AssertionError("not refused");
     }
+
+    @Test
+    void anExceptionThatIsAboutASemaphoreKeepsItsKindAndNamesItInItsMessageOnce() {
+        List<SemaphoreException> leaves = List.of(
+                new BackendUnavailableException("down", null),
+                new OutcomeUnknownException("down", null),
+                new BackendAccessException("down", null),
+                new IncompatibleStateException("down", null),
+                new NoSuchSemaphoreException("down"),
+                new SemaphoreTimeoutException("down"),
+                new SemaphoreClosedException("down"));
+        for (SemaphoreException leaf : leaves) {
+            SemaphoreException named = leaf.about("o");
+            assertThat(named)
+                    .hasSameClassAs(leaf)
+                    .hasMessage("Semaphore 'o': down")
+                    .hasCause(leaf);
+            assertThat(named.semaphore()).contains("o");
+            assertThat(leaf.semaphore()).isEmpty();
+            assertThat(named.about("o")).hasMessage("Semaphore 'o': down").hasCause(named);
+        }
+        LimitConflictException conflict = new LimitConflictException("o", 2, 3);
+        assertThat(conflict.semaphore()).contains("o");
+        assertThat(conflict.about("o")).isInstanceOfSatisfying(LimitConflictException.class, copy -> {
+            assertThat(copy.found()).isEqualTo(2);
+            assertThat(copy.requested()).isEqualTo(3);
+            assertThat(copy).hasMessage(conflict.getMessage());
+        });
+        assertThat(new SemaphoreTimeoutException("late", "o").semaphore()).contains("o");
+    }
 }

@@ -167,6 +167,11 @@ final class Agenda {
         return unresolved;
     }
 
+    /** Whether something is to be given back, or to be found out. */
+    boolean isAnythingOwed() {
+        return unresolved != null || !returns.isEmpty() || queue.hasAttempts();
+    }
+
     boolean hasWork() {
         if (unresolved != null) {
             return resolveDue;

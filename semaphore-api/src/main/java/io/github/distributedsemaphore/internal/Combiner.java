@@ -111,6 +111,11 @@ final class Combiner {
         }
     }
 
+    /** Under the lock: whether a step is under way. */
+    boolean isBusy() {
+        return busy;
+    }
+
     private boolean isAtRest() {
         lock.lock();
         try {

@@ -4,11 +4,13 @@ import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +30,7 @@ final class Coordinator {
     private final SemaphoreBackend backend;
     private final Environment environment;
     private final CoordinatorLock lock = new CoordinatorLock();
+    private final Ledger ledger;
     private final Agenda agenda;
     private final Exchanges exchanges;
     private final Losses losses;
@@ -41,12 +44,26 @@ final class Coordinator {
     private boolean closed;
     private boolean acquiringStopped;
 
+    /** Told when the session begins to be used, and when it is closed because nobody uses it. */
+    private Consumer<Boolean> onUse = used -> {};
+
+    private boolean inUse;
+
+    /** Something was acquired or released since the last look. */
+    private boolean usedLately;
+
     Coordinator(
-            String name, SemaphoreBackend backend, ClientSettings settings, Environment environment, Retries retries) {
+            String name,
+            SemaphoreBackend backend,
+            ClientSettings settings,
+            Environment environment,
+            Retries retries,
+            Listeners listeners) {
         this.name = name;
         this.backend = backend;
         this.environment = environment;
         this.fencing = backend.guarantees().has(Capability.FENCING);
+        this.ledger = new Ledger(name, lock, environment, listeners);
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
         this.agenda = new Agenda(queue, wakeups, environment, settings);
@@ -58,6 +75,19 @@ final class Coordinator {
 
     Losses losses() {
         return losses;
+    }
+
+    Ledger ledger() {
+        return ledger;
+    }
+
+    SemaphoreStatistics statistics() {
+        lock.lock();
+        try {
+            return ledger.snapshot(keeper.holds(), queue.waiting());
+        } finally {
+            lock.unlock();
+        }
     }
 
     String name() {
@@ -108,7 +138,8 @@ final class Coordinator {
                 return;
             }
             boolean first = !queue.isAnyoneWaiting();
-            waiter.submitted(now());
+            waiter.submitted(now(), ledger);
+            use();
             queue.add(waiter);
             outage.arrived();
             if (waiter.isOnce() || first) {
@@ -118,6 +149,47 @@ final class Coordinator {
             lock.unlock();
         }
         environment.checkpoint();
+    }
+
+    private void use() {
+        usedLately = true;
+        if (!inUse) {
+            inUse = true;
+            onUse.accept(true);
+        }
+    }
+
+    /** Before the first call only. */
+    void onUse(Consumer<Boolean> listener) {
+        onUse = listener;
+    }
+
+    /** Closes the session if nothing is held or wanted, and nothing was since this was called last. */
+    void restIfUnused() {
+        lock.lock();
+        try {
+            boolean wanted = queue.isAnyoneWaiting() || agenda.isAnythingOwed() || combiner.isBusy();
+            if (usedLately || wanted || !keeper.holds().isEmpty()) {
+                usedLately = false;
+                return;
+            }
+            inUse = false;
+            onUse.accept(false);
+            closeSessionLater();
+        } finally {
+            lock.unlock();
+        }
+        driveAll();
+    }
+
+    /** Under the lock; the session is closed by the next step. */
+    private void closeSessionLater() {
+        BackendSession ended = keeper.end();
+        BackendSession.Watch watch = wakeups.forget();
+        agenda.chore(() -> {
+            closeQuietly(watch);
+            closeQuietly(ended);
+        });
     }
 
     /**
@@ -187,6 +259,7 @@ final class Coordinator {
         List<Returning> returns = new ArrayList<>(permits.size());
         lock.lock();
         try {
+            use();
             for (HeldPermit permit : permits) {
                 Returning returning = new Returning(permit.hold(), afterwards(() -> environment.unpark(caller)));
                 returns.add(returning);
@@ -249,12 +322,8 @@ final class Coordinator {
             for (SlotHold hold : List.copyOf(keeper.holds())) {
                 losses.lose(hold, LossCause.SESSION_ENDED, reason);
             }
-            BackendSession ended = keeper.end();
-            BackendSession.Watch watch = wakeups.forget();
-            agenda.chore(() -> {
-                closeQuietly(watch);
-                closeQuietly(ended);
-            });
+            ledger.sessionEnded();
+            closeSessionLater();
             exchanges.sessionEnded();
         } finally {
             lock.unlock();
@@ -275,6 +344,11 @@ final class Coordinator {
 
     boolean isCurrent(int generation) {
         return !closed && generation == keeper.generation();
+    }
+
+    /** Under the lock: whether an answer may be on its way, or still has to be found out. */
+    boolean isExchanging() {
+        return combiner.isBusy() || agenda.unresolved() != null;
     }
 
     boolean isClosed() {

@@ -6,14 +6,14 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,10 +26,11 @@ import org.slf4j.LoggerFactory;
 final class EngineClient implements SemaphoreClient {
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
-    private final Map<String, EngineSemaphore> semaphores = new ConcurrentHashMap<>();
+    private final Semaphores semaphores;
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
+    private final Listeners listeners = new Listeners();
     private final Retries retries;
     private final EngineAdmin admin;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -42,19 +43,17 @@ final class EngineClient implements SemaphoreClient {
         this.settings = settings;
         this.environment = environment;
         this.retries = new Retries(environment);
+        this.semaphores = new Semaphores(environment, this::make);
         this.admin = new EngineAdmin(this, backend, environment);
     }
 
     @Override
     public DistributedSemaphore semaphore(String name) {
         requireOpen();
-        EngineSemaphore known = semaphores.get(name);
+        EngineSemaphore known = semaphores.find(name);
         if (known == null) {
             Names.check(name, backend.guarantees());
-            known = semaphores.computeIfAbsent(
-                    name,
-                    key -> new EngineSemaphore(
-                            new Coordinator(key, backend, settings, environment, retries), backend, this));
+            known = semaphores.findOrMake(name);
         }
         if (closed.get()) {
             // Closed while it was put there: the closing thread may not have seen it.
@@ -62,6 +61,11 @@ final class EngineClient implements SemaphoreClient {
             requireOpen();
         }
         return known;
+    }
+
+    private EngineSemaphore make(String name) {
+        return new EngineSemaphore(
+                new Coordinator(name, backend, settings, environment, retries, listeners), backend, this);
     }
 
     @Override
@@ -95,9 +99,19 @@ final class EngineClient implements SemaphoreClient {
     }
 
     @Override
+    public void addListener(SemaphoreListener listener) {
+        listeners.add(Objects.requireNonNull(listener, "listener"));
+    }
+
+    @Override
+    public void removeListener(SemaphoreListener listener) {
+        listeners.remove(listener);
+    }
+
+    @Override
     public void stopAcquiring() {
         acquiringStopped = true;
-        semaphores.values().forEach(semaphore -> semaphore.coordinator().stopAcquiring());
+        semaphores.all().forEach(semaphore -> semaphore.coordinator().stopAcquiring());
     }
 
     void requireOpen() {
@@ -113,7 +127,7 @@ final class EngineClient implements SemaphoreClient {
     }
 
     void resized(String name, int limit) {
-        EngineSemaphore semaphore = semaphores.get(name);
+        EngineSemaphore semaphore = semaphores.find(name);
         if (semaphore != null) {
             semaphore.coordinator().resized(limit);
         }
@@ -137,7 +151,7 @@ final class EngineClient implements SemaphoreClient {
     }
 
     private void end(Consumer<Coordinator> how) {
-        endAll(semaphores.values().stream().map(EngineSemaphore::coordinator).toList(), how);
+        endAll(semaphores.all().stream().map(EngineSemaphore::coordinator).toList(), how);
         quietly("backend", backend::close);
         quietly("client", environment::close);
         ended = true;

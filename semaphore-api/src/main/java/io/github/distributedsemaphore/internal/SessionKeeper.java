@@ -138,9 +138,11 @@ final class SessionKeeper {
         return holds.get(hold);
     }
 
-    /** A hold is reported lost that is not known, or not any more. */
+    /** A hold is reported lost that is not known, or not any more. Without an exchange under way it is the latter. */
     void lostUnknown(Hold hold) {
-        lostEarly.add(hold);
+        if (coordinator.isExchanging()) {
+            lostEarly.add(hold);
+        }
     }
 
     boolean isLost(SlotHold granted) {
@@ -211,6 +213,7 @@ final class SessionKeeper {
         environment.checkpoint();
         lock.lock();
         try {
+            coordinator.ledger().renewed(asked.size(), start, renewal != null);
             if (renewal != null && renewed == generation) {
                 apply(renewal, asked, start);
                 coordinator.answered();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -64,5 +65,57 @@ class AdministrationTest {
                 .isInstanceOf(NoSuchSemaphoreException.class)
                 .hasMessageContaining(Stage.NAME);
         assertThat(stage.semaphore).hasToString("semaphore 'staged' in memory");
+    }
+
+    @Test
+    void ensureCreatesOrResizesAndTellsTheLimitBefore() {
+        assertThat(admin.ensure("new", 3)).isEmpty();
+        assertThat(admin.ensure("new", 3)).hasValue(3);
+        assertThat(stage.calls("resize")).isZero();
+        assertThat(admin.ensure("new", 5)).hasValue(3);
+        assertThat(admin.ensure("new", 2)).hasValue(5);
+        assertThat(admin.status("new")).contains(new SemaphoreStatus("new", 2, 2));
+        assertThatThrownBy(() -> admin.ensure("new", 0)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void ensureCreatesWhatIsDestroyedWhileItResizes() {
+        stage.before("resize", () -> stage.otherAdmin().destroy(Stage.NAME));
+        assertThat(admin.ensure(Stage.NAME, 3)).isEmpty();
+        assertThat(admin.status(Stage.NAME)).contains(new SemaphoreStatus(Stage.NAME, 3, 3));
+    }
+
+    @Test
+    void ensureGivesUpIfOthersDestroyItAgainAndAgain() {
+        for (int i = 0; i < 20; i++) {
+            stage.before("create", () -> stage.otherAdmin().create(Stage.NAME, 2));
+            stage.before("resize", () -> stage.otherAdmin().destroy(Stage.NAME));
+        }
+        assertThatThrownBy(() -> admin.ensure(Stage.NAME, 3)).isInstanceOf(NoSuchSemaphoreException.class);
+    }
+
+    @Test
+    void ensureByManyAtTheSameTimeChangesItOnce() {
+        stage.before(
+                "create",
+                () -> assertThat(stage.otherAdmin().ensure(Stage.NAME, 3)).hasValue(2));
+        assertThat(admin.ensure(Stage.NAME, 3)).hasValue(3);
+        assertThat(stage.calls("resize")).as("resizes of this client").isZero();
+    }
+
+    @Test
+    void theStatusOfASemaphoreThatIsMissingIsEmpty() {
+        assertThat(admin.status("missing")).isEmpty();
+        stage.take();
+        assertThat(admin.status(Stage.NAME)).contains(new SemaphoreStatus(Stage.NAME, 2, 1));
+    }
+
+    @Test
+    void holdersAreStillThereIfTheBackendStopsToAnswerInTime() throws InterruptedException {
+        stage.take();
+        admin.destroy(Stage.NAME);
+        stage.before("retiredHolders", () -> {});
+        stage.before("retiredHolders", () -> stage.environment.freeze(400_000_000));
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ofMillis(300))).isFalse();
     }
 }

@@ -7,10 +7,21 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -139,6 +150,56 @@ class ClientsTest {
                 assertThatThrownBy(() -> client.admin().resize("a", limit)).hasMessageContaining("1 to 1000");
             }
             assertThat(client.admin().create("a", 1000)).isTrue();
+        }
+    }
+
+    @Test
+    void aBackendThatIsMadeAlreadyRefusesALabelAndIsClosed() {
+        assertThatThrownBy(() -> builder().label("nightly").connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("'label'", "nightly");
+        assertThat(closed).hasValue(1);
+        builder().label("").connect().close();
+    }
+
+    @Test
+    void aBrokenProviderOnThePathMattersOnlyIfTheSchemeIsNotFound(@TempDir Path folder) throws IOException {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.write(
+                services.resolve(BackendProvider.class.getName()),
+                List.of("not.there.Provider", Broken.class.getName(), Fine.class.getName()));
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, before)) {
+            Thread.currentThread().setContextClassLoader(loader);
+            SemaphoreClient.connect("fine:").close();
+            assertThatThrownBy(() -> SemaphoreClient.connect("finer:"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("'finer:'", "fine", "not.there.Provider")
+                    .satisfies(e -> assertThat(e.getSuppressed()).hasSize(2));
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+        }
+    }
+
+    /** Found by the service loader. */
+    public static class Fine implements BackendProvider {
+        @Override
+        public Set<String> schemes() {
+            return Set.of("fine");
+        }
+
+        @Override
+        public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+            return new MemoryBackend(new MemoryServer(), self);
+        }
+    }
+
+    /** Lacks something on the path. */
+    public static final class Broken extends Fine {
+        /** Fails. */
+        public Broken() {
+            throw new IllegalStateException("a library is missing");
         }
     }
 }

@@ -135,7 +135,8 @@ class ClosingTest {
         stage.client.abort();
         stage.settle();
         assertThat(permit.isValid()).isFalse();
-        assertThat(told).hasSize(1);
+        assertThat(told)
+                .containsExactly(new PermitLoss(Stage.NAME, 1, LossCause.CLIENT_ABORTED, "the client was aborted"));
         assertThat(stage.calls("exchange")).isEqualTo(before);
         assertThat(stage.calls("close")).isZero();
         assertThat(stage.free()).isZero();
@@ -237,5 +238,59 @@ class ClosingTest {
         assertThat(stage.take().isValid()).isTrue();
         assertThat(first.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
         assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsHolders() {
+        Stage stage = new Stage(2, "recheck=1m");
+        Permit held = stage.take();
+        stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.client.stopAcquiring();
+        stage.client.stopAcquiring();
+        stage.settle();
+        assertThatThrownBy(waiting::join)
+                .hasCauseInstanceOf(SemaphoreClosedException.class)
+                .hasMessageContainingAll("'" + Stage.NAME + "'", "no more permits");
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(stage.semaphore::acquire).isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> stage.semaphore.tryAcquire(2)).isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> stage.semaphore.acquireAsync().join())
+                .hasCauseInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> stage.client.semaphore("another").tryAcquire())
+                .isInstanceOf(SemaphoreClosedException.class);
+        stage.pass(Stage.LEASE.multipliedBy(3));
+        assertThat(held.isValid()).isTrue();
+        assertThat(stage.semaphore.availablePermits()).isZero();
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(stage.free()).isEqualTo(1);
+        stage.client.close();
+        assertThatThrownBy(stage.semaphore::tryAcquire)
+                .isInstanceOf(SemaphoreClosedException.class)
+                .hasMessageContaining("is closed");
+    }
+
+    @Test
+    void aCallOnItsWayWhenTheClientStopsAcquiringIsRefused() {
+        Stage stage = new Stage(1);
+        CompletableFuture<Permit> submitted = stage.semaphore.acquireAsync();
+        stage.client.stopAcquiring();
+        stage.settle();
+        assertThatThrownBy(submitted::join).hasCauseInstanceOf(SemaphoreClosedException.class);
+        Stage other = new Stage(1);
+        CompletableFuture<Permit> sent = other.semaphore.acquireAsync();
+        other.after("exchange", other.client::stopAcquiring);
+        other.settle();
+        assertThatThrownBy(sent::join).hasCauseInstanceOf(SemaphoreClosedException.class);
+        assertThat(other.free()).as("what was granted meanwhile goes back").isEqualTo(1);
+    }
+
+    @Test
+    void aCallThatWasCheckedBeforeTheClientStoppedAcquiringIsRefusedWhenItIsPutDown() {
+        Stage stage = new Stage(1);
+        Coordinator coordinator = ((EngineSemaphore) stage.semaphore).coordinator();
+        coordinator.stopAcquiring();
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(SemaphoreClosedException.class);
     }
 }

@@ -30,7 +30,7 @@ class LosingTest {
         assertThat(permit.verify()).isEqualTo(Verification.HELD);
         assertThat(stage.calls("renew")).isEqualTo(60);
         assertThat(permit.release()).isEqualTo(ReleaseOutcome.RELEASED);
-        stage.pass(Stage.LEASE);
+        stage.pass(Duration.ofMinutes(2));
         assertThat(stage.environment.timers())
                 .as("timers of a client that holds nothing")
                 .isZero();

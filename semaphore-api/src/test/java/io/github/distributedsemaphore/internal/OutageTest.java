@@ -135,7 +135,7 @@ class OutageTest {
         }
         stage.outage("exchange", down);
         permits.forEach(Permit::close);
-        assertThat(stage.environment.timers()).isLessThanOrEqualTo(3);
+        assertThat(stage.environment.timers()).isLessThanOrEqualTo(4);
         int before = stage.calls("exchange");
         stage.passMillis(10_000);
         assertThat(stage.calls("exchange") - before).isBetween(4, 10);

@@ -12,6 +12,8 @@ import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -213,6 +215,29 @@ class RealThreadsTest {
         environment.close();
         client.close();
         await().until(() -> threads.stream().noneMatch(Thread::isAlive));
+    }
+
+    @Test
+    void threadsKeepNothingOfTheCallThatNeededThemFirst() throws Exception {
+        InheritableThreadLocal<String> callers = new InheritableThreadLocal<>();
+        ClassLoader before = Thread.currentThread().getContextClassLoader();
+        Environment environment = Environment.real();
+        try (URLClassLoader loader = new URLClassLoader(new URL[0], before)) {
+            callers.set("a request");
+            Thread.currentThread().setContextClassLoader(loader);
+            CompletableFuture<String> seen = new CompletableFuture<>();
+            CompletableFuture<ClassLoader> sees = new CompletableFuture<>();
+            environment.execute(() -> {
+                seen.complete(callers.get());
+                sees.complete(Thread.currentThread().getContextClassLoader());
+            });
+            assertThat(seen.get(10, TimeUnit.SECONDS)).isNull();
+            assertThat(sees.get(10, TimeUnit.SECONDS)).isSameAs(Environment.class.getClassLoader());
+        } finally {
+            Thread.currentThread().setContextClassLoader(before);
+            callers.remove();
+            environment.close();
+        }
     }
 
     @Test

@@ -91,6 +91,7 @@ class WakingUpTest {
     void theWatchIsClosedSoonAfterTheLastWaiterLeft() {
         Stage stage = new Stage(1, "recheck=1m");
         stage.takeAsOther();
+        assertThat(stage.semaphore.tryAcquire()).isEmpty();
         int timers = stage.environment.timers();
         CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
         stage.settle();

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -61,5 +63,108 @@ class WithPermitTest {
         assertThatThrownBy(() -> stage.semaphore.withPermit(WAIT, permit -> ran.getAndSet(true)))
                 .isInstanceOf(SemaphoreTimeoutException.class);
         assertThat(ran).isFalse();
+    }
+
+    @Test
+    void aTaskWithoutAResultRunsUnderAPermit() throws IOException, InterruptedException {
+        AtomicBoolean ran = new AtomicBoolean();
+        stage.semaphore.runWithPermit(WAIT, permit -> ran.set(permit.isValid() && stage.free() == 0));
+        assertThat(ran).isTrue();
+        assertThat(stage.free()).isEqualTo(1);
+        IOException failure = new IOException("the task's");
+        assertThatThrownBy(() -> stage.semaphore.runWithPermit(WAIT, permit -> {
+                    throw failure;
+                }))
+                .isSameAs(failure);
+        assertThat(stage.free()).isEqualTo(1);
+        stage.takeAsOther();
+        assertThatThrownBy(() -> stage.semaphore.runWithPermit(WAIT, permit -> ran.set(false)))
+                .isInstanceOf(SemaphoreTimeoutException.class);
+        assertThat(ran).isTrue();
+    }
+
+    @Test
+    void aTaskThatMayBeSkippedSaysWhetherItRan() throws InterruptedException {
+        AtomicBoolean ran = new AtomicBoolean();
+        assertThat(stage.semaphore.tryRunWithPermit(Duration.ZERO, permit -> ran.set(true)))
+                .isTrue();
+        assertThat(ran).isTrue();
+        assertThat(stage.free()).isEqualTo(1);
+        stage.takeAsOther();
+        assertThat(stage.semaphore.tryRunWithPermit(WAIT, permit -> ran.set(false)))
+                .isFalse();
+        assertThat(ran).isTrue();
+    }
+
+    @Test
+    void anAsyncTaskKeepsItsPermitUntilItsStageCompletes() {
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> result = stage.semaphore.withPermitAsync(WAIT, permit -> work);
+        stage.settle();
+        assertThat(result).isNotDone();
+        assertThat(stage.free()).isZero();
+        work.complete("done");
+        assertThat(stage.free())
+                .as("not on the thread that completes the stage")
+                .isZero();
+        stage.settle();
+        assertThat(result).isCompletedWithValue("done");
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void anAsyncTaskThatFailsReleasesItsPermitAndPassesTheFailureOn() {
+        IOException failure = new IOException("the task's");
+        CompletableFuture<String> late =
+                stage.semaphore.withPermitAsync(WAIT, permit -> CompletableFuture.failedFuture(failure));
+        stage.settle();
+        assertThatThrownBy(late::join).hasCause(failure);
+        assertThat(stage.free()).isEqualTo(1);
+        CompletableFuture<String> early = stage.semaphore.withPermitAsync(WAIT, permit -> {
+            throw new IllegalStateException("the task's");
+        });
+        CompletableFuture<String> without = stage.semaphore.withPermitAsync(WAIT, permit -> null);
+        stage.settle();
+        assertThatThrownBy(early::join).hasCauseInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(without::join).hasCauseInstanceOf(NullPointerException.class);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void anAsyncTaskWithoutAPermitIsNotCalled() {
+        stage.takeAsOther();
+        AtomicBoolean ran = new AtomicBoolean();
+        CompletableFuture<String> result = stage.semaphore.withPermitAsync(WAIT, permit -> {
+            ran.set(true);
+            return new CompletableFuture<>();
+        });
+        stage.passMillis(100);
+        assertThatThrownBy(result::join).hasCauseInstanceOf(SemaphoreTimeoutException.class);
+        assertThat(ran).isFalse();
+    }
+
+    @Test
+    void aCancelledAsyncTaskWithdrawsItsRequestAndOnceStartedKeepsItsPermit() {
+        Permit other = stage.takeAsOther();
+        AtomicBoolean ran = new AtomicBoolean();
+        CompletableFuture<String> waiting = stage.semaphore.withPermitAsync(Duration.ofHours(1), permit -> {
+            ran.set(true);
+            return new CompletableFuture<>();
+        });
+        stage.settle();
+        waiting.cancel(false);
+        other.release();
+        stage.passMillis(1100);
+        assertThat(ran).isFalse();
+        assertThat(stage.free()).isEqualTo(1);
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> started = stage.semaphore.withPermitAsync(WAIT, permit -> work);
+        stage.settle();
+        started.cancel(false);
+        stage.settle();
+        assertThat(stage.free()).isZero();
+        work.complete("done");
+        stage.settle();
+        assertThat(stage.free()).isEqualTo(1);
     }
 }

@@ -1,14 +1,15 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import org.apache.http.HttpHost;
 import org.apache.http.HttpRequest;
-import org.apache.http.client.ClientProtocolException;
 import org.apache.http.client.config.RequestConfig;
 import org.apache.http.client.methods.CloseableHttpResponse;
-import org.apache.http.client.methods.HttpUriRequest;
+import org.apache.http.client.methods.HttpRequestBase;
 import org.apache.http.config.RegistryBuilder;
 import org.apache.http.conn.socket.ConnectionSocketFactory;
 import org.apache.http.conn.socket.PlainConnectionSocketFactory;
@@ -16,19 +17,23 @@ import org.apache.http.conn.ssl.SSLConnectionSocketFactory;
 import org.apache.http.impl.client.CloseableHttpClient;
 import org.apache.http.impl.client.HttpClients;
 import org.apache.http.impl.conn.PoolingHttpClientConnectionManager;
+import org.apache.http.protocol.BasicHttpContext;
 import org.apache.http.protocol.HttpContext;
+import org.apache.http.protocol.HttpCoreContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An HTTP client whose requests can be aborted from outside, although the library between makes them itself and an
- * interrupt does not end a blocked read. With a pool and time-outs of its own, and without automatic repetition.
+ * An HTTP client whose requests have a deadline and can be aborted from outside, although the library between makes them
+ * itself and an interrupt does not end a blocked read. With a pool of its own, and without automatic repetition. Thread-safe.
  */
 final class AbortableHttpClient extends CloseableHttpClient {
     private static final Logger LOG = LoggerFactory.getLogger(AbortableHttpClient.class);
-    private static final ThreadLocal<@Nullable Handle> CURRENT = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable Call> CURRENT = new ThreadLocal<>();
+    private static final int LONGEST_CONNECT_MILLIS = 2_000;
 
+    private final PoolingHttpClientConnectionManager connections;
     private final CloseableHttpClient client;
 
     /**
@@ -36,24 +41,19 @@ final class AbortableHttpClient extends CloseableHttpClient {
      *
      * @param tls whom to trust and who we are, for {@code https}; null if that is not used
      */
-    AbortableHttpClient(int connectMillis, int answerMillis, int maxConnections, @Nullable SSLContext tls) {
+    AbortableHttpClient(int maxConnections, @Nullable SSLContext tls) {
         RegistryBuilder<ConnectionSocketFactory> sockets = RegistryBuilder.<ConnectionSocketFactory>create()
                 .register("http", PlainConnectionSocketFactory.getSocketFactory());
         if (tls != null) {
             sockets.register("https", new SSLConnectionSocketFactory(tls));
         }
-        PoolingHttpClientConnectionManager connections = new PoolingHttpClientConnectionManager(sockets.build());
+        connections = new PoolingHttpClientConnectionManager(sockets.build());
         connections.setMaxTotal(maxConnections);
         connections.setDefaultMaxPerRoute(maxConnections);
         // A connection that was idle for longer is tried before use: the agent may have been restarted.
         connections.setValidateAfterInactivity(500);
         this.client = HttpClients.custom()
                 .setConnectionManager(connections)
-                .setDefaultRequestConfig(RequestConfig.custom()
-                        .setConnectTimeout(connectMillis)
-                        .setConnectionRequestTimeout(connectMillis)
-                        .setSocketTimeout(answerMillis)
-                        .build())
                 .disableAutomaticRetries()
                 .disableCookieManagement()
                 // The server would compress even its shortest answers, which takes longer than to send them.
@@ -62,11 +62,22 @@ final class AbortableHttpClient extends CloseableHttpClient {
                 .build();
     }
 
-    /** What aborts one request. */
-    static final class Handle {
+    /** What somebody asks. Its socket's time-outs end it when nothing comes, {@link #abort} ends it whatever it does. */
+    static final class Call {
+        private final Deadline end;
+        private @Nullable HttpContext context;
         private boolean aborted;
-        private @Nullable HttpUriRequest request;
+        private @Nullable HttpRequestBase request;
 
+        Call(Deadline end) {
+            this.end = end;
+        }
+
+        Deadline end() {
+            return end;
+        }
+
+        /** Ends the request, also if it is only about to be sent. */
         synchronized void abort() {
             aborted = true;
             if (request != null) {
@@ -74,17 +85,24 @@ final class AbortableHttpClient extends CloseableHttpClient {
             }
         }
 
-        private synchronized void started(HttpUriRequest started) {
+        private synchronized void started(HttpRequestBase started) {
             request = started;
             if (aborted) {
                 started.abort();
             }
         }
+
+        /** For the calling thread: whether the server has certainly not seen the request that was last. */
+        boolean isUnsent() {
+            // The HTTP client sets it when it begins to send.
+            return context == null || context.getAttribute(HttpCoreContext.HTTP_REQ_SENT) == null;
+        }
     }
 
-    /** Runs a step whose request can be aborted by the handle. */
-    <T> T with(Handle handle, Supplier<T> step) {
-        CURRENT.set(handle);
+    /** Runs a step whose request belongs to the call; a call may have several, one after the other. */
+    <T> T with(Call call, Supplier<T> step) {
+        call.context = null;
+        CURRENT.set(call);
         try {
             return step.get();
         } finally {
@@ -94,12 +112,26 @@ final class AbortableHttpClient extends CloseableHttpClient {
 
     @Override
     protected CloseableHttpResponse doExecute(HttpHost target, HttpRequest request, @Nullable HttpContext context)
-            throws IOException, ClientProtocolException {
-        Handle handle = CURRENT.get();
-        if (handle != null && request instanceof HttpUriRequest abortable) {
-            handle.started(abortable);
+            throws IOException {
+        Call call = CURRENT.get();
+        if (call == null || !(request instanceof HttpRequestBase ours)) {
+            throw new IllegalStateException("a request without a call: " + request);
         }
-        return client.execute(target, request, context);
+        int left = (int) Math.min(Integer.MAX_VALUE, 1 + call.end().remaining().toMillis());
+        ours.setConfig(RequestConfig.custom()
+                .setConnectTimeout(Math.min(left, LONGEST_CONNECT_MILLIS))
+                .setConnectionRequestTimeout(left)
+                .setSocketTimeout(left)
+                .build());
+        call.started(ours);
+        HttpContext ofCall = new BasicHttpContext();
+        call.context = ofCall;
+        return client.execute(target, ours, ofCall);
+    }
+
+    /** Drops the connections that nobody uses at the moment. */
+    void dropIdle() {
+        connections.closeIdleConnections(0, TimeUnit.MILLISECONDS);
     }
 
     @Override

@@ -1,27 +1,45 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
-import java.time.Duration;
+import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** How often and for how long a change is tried while others come in between. For one thread. */
 final class Attempts {
-    /** After this time no further attempt begins. */
-    static final Duration BUDGET = Duration.ofSeconds(6);
-    /** Over a slow link others come in between more often, and there are fewer attempts in the same time. */
-    private static final Duration LONG_BUDGET = Duration.ofSeconds(25);
-
-    private static final int FEW = 10;
     private static final int OF_RELEASE = 4;
     private static final int LONGEST_BACK_OFF_MILLIS = 50;
 
-    private final Deadline end = Deadline.after(System.nanoTime(), BUDGET);
-    private final Deadline longEnd = Deadline.after(System.nanoTime(), LONG_BUDGET);
+    private final Deadline end;
+    private final Deadline endOfChange;
+    private long begunNanos = System.nanoTime();
+    private long longestNanos;
     private int failed;
 
-    /** When what is unknown has to be known. */
+    /**
+     * Begins.
+     *
+     * @param end when it has to be over
+     */
+    Attempts(Deadline end) {
+        this.end = end;
+        this.endOfChange = part(end, 3, 4);
+    }
+
+    /** Returns the deadline of something that may take a part of the time that is left. */
+    static Deadline part(Deadline end, int numerator, int denominator) {
+        long now = System.nanoTime();
+        return Deadline.at(now + end.nanosFrom(now) / denominator * numerator);
+    }
+
+    /** Returns when it has to be over. */
     Deadline end() {
         return end;
+    }
+
+    /** Returns until when to wait for an answer to a change, so that time is left to find out what became of it. */
+    Deadline endOfChange() {
+        Deadline half = part(end, 1, 2);
+        return endOfChange.isBefore(half) ? half : endOfChange;
     }
 
     /** Whether it is time to give back in a way in which nobody can come in between. */
@@ -29,10 +47,18 @@ final class Attempts {
         return failed == OF_RELEASE;
     }
 
-    /** Counts a failed attempt; returns whether there is to be another one. */
+    /** Counts a failed attempt; returns whether another one would come to its end, going by the longest so far. */
     boolean goesOn() {
+        long now = System.nanoTime();
         failed++;
-        return !(failed < FEW ? longEnd : end).isPast(System.nanoTime());
+        longestNanos = Math.max(longestNanos, now - begunNanos);
+        begunNanos = now;
+        return end.nanosFrom(now) > longestNanos;
+    }
+
+    /** Leaves the others time before the next attempt. */
+    void backOff(InterruptShield shield) {
+        shield.pause(backOffNanos());
     }
 
     /** For how long to wait before the next one. */

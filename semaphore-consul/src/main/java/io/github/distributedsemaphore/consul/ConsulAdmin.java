@@ -13,7 +13,6 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.InterruptShield;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -31,9 +30,6 @@ import org.jspecify.annotations.Nullable;
  * was seen before.
  */
 final class ConsulAdmin implements BackendAdmin {
-    private static final Duration BUDGET = Duration.ofSeconds(6);
-    private static final long LONGEST_PAUSE_NANOS = 20_000_000;
-
     private final ConsulHttp http;
     private final ConsulSettings settings;
     private final DestroyedLocks destroyed;
@@ -52,10 +48,6 @@ final class ConsulAdmin implements BackendAdmin {
         return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), subject(name));
     }
 
-    private PrefixView read(String name) {
-        return reader(name).read();
-    }
-
     /**
      * What to do on what was seen.
      *
@@ -66,29 +58,31 @@ final class ConsulAdmin implements BackendAdmin {
 
     /** Reads, decides and writes until nobody came between. */
     private <T> T change(String name, Function<PrefixView, Change<T>> decide) {
-        Deadline end = Deadline.after(System.nanoTime(), BUDGET);
+        Attempts attempts = new Attempts(http.end());
         try (InterruptShield shield = new InterruptShield()) {
             while (true) {
-                Change<T> change = decide.apply(read(name));
+                Change<T> change = decide.apply(reader(name).read(attempts.end()));
                 Transaction transaction = change.transaction();
                 if (transaction == null) {
                     return change.answer();
                 }
-                Transaction.Outcome outcome = transaction.send(http);
+                Transaction.Outcome outcome = transaction.send(http, attempts.end());
                 switch (outcome.status()) {
                     case OK -> {
                         return change.answer();
                     }
                     case DENIED -> throw Failures.denied(subject(name), outcome.text());
                     case UNKNOWN -> throw Failures.unknown(subject(name), outcome.text());
-                    case CONFLICT -> shield.pause(ThreadLocalRandom.current().nextLong(LONGEST_PAUSE_NANOS));
+                    case CONFLICT -> {
+                        if (!attempts.goesOn()) {
+                            throw new BackendUnavailableException(
+                                    subject(name) + ": nothing was done, for others changed it all the time", null);
+                        }
+                        attempts.backOff(shield);
+                    }
                     default ->
                         throw new BackendUnavailableException(
                                 subject(name) + ": nothing was done, " + outcome.text(), null);
-                }
-                if (end.isPast(System.nanoTime())) {
-                    throw new BackendUnavailableException(
-                            subject(name) + ": nothing was done, for others changed it all the time", null);
                 }
             }
         }
@@ -166,9 +160,10 @@ final class ConsulAdmin implements BackendAdmin {
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
-        PrefixView view = read(name);
+        Deadline end = http.end();
+        PrefixView view = reader(name).read(end);
         if (!view.exists()) {
-            DestroyedLocks.clear(view, http);
+            DestroyedLocks.clear(view, http, end);
             return Optional.empty();
         }
         view.requireOneLimit();
@@ -199,11 +194,12 @@ final class ConsulAdmin implements BackendAdmin {
     public List<String> names() {
         String root = settings.prefix().isEmpty() ? "" : settings.prefix() + "/";
         String subject = "Semaphores in Consul at " + settings;
+        Deadline end = http.end();
         try {
-            ConsulHttp.Reply reply = http.get("/v1/kv/" + root, "keys", "consistent");
+            ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + root, "keys", "consistent");
             if (reply.status() == 404) {
                 // Without rights the listing is empty as well; a single key tells.
-                reply = http.get("/v1/kv/" + root + KeyNames.LIMIT, "consistent");
+                reply = http.get(end, "/v1/kv/" + root + KeyNames.LIMIT, "consistent");
                 if (reply.isOk() || reply.status() == 404) {
                     return List.of();
                 }
@@ -218,7 +214,7 @@ final class ConsulAdmin implements BackendAdmin {
             return List.copyOf(names);
         } catch (NoReplyException e) {
             throw Failures.unavailable(subject, e);
-        } catch (JsonParseException | IllegalStateException e) {
+        } catch (JsonParseException | IllegalStateException | UnsupportedOperationException e) {
             throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
         }
     }
@@ -237,6 +233,20 @@ final class ConsulAdmin implements BackendAdmin {
 
     @Override
     public int retiredHolders(String name) {
-        return read(name).retired();
+        return reader(name).read(http.end()).retired();
+    }
+
+    /** See {@link io.github.distributedsemaphore.spi.SemaphoreBackend#ping}: reads one key that hardly exists, with the token. */
+    void ping() {
+        String subject = "Consul at " + settings;
+        try {
+            String key = KeyNames.prefixOf(settings.prefix(), "ping") + "/" + KeyNames.LIMIT;
+            ConsulHttp.Reply reply = http.get(http.end(), "/v1/kv/" + key, "consistent");
+            if (!reply.isOk() && reply.status() != 404) {
+                throw Failures.refused(subject, reply);
+            }
+        } catch (NoReplyException e) {
+            throw Failures.unavailable(subject, e);
+        }
     }
 }

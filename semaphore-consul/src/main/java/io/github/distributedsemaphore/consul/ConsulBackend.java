@@ -13,8 +13,6 @@ import java.time.Duration;
 final class ConsulBackend implements SemaphoreBackend {
     static final int MAX_PERMITS = 1_000;
 
-    /** A server without a leader keeps a request for seven seconds before it says so. */
-    static final Duration ANSWER = Duration.ofSeconds(8);
     /** A query that is kept waiting, and some time for an agent that is slow. */
     static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixWatcher.WAIT_SECONDS * 17 / 16 + 8);
     /** Consul serves 200 connections to one address. */
@@ -30,7 +28,7 @@ final class ConsulBackend implements SemaphoreBackend {
 
     ConsulBackend(ConsulSettings settings) {
         this.settings = settings;
-        this.operations = new ConsulHttp(settings, ANSWER, OPERATION_CONNECTIONS);
+        this.operations = new ConsulHttp(settings, settings.giveUpAfter(), OPERATION_CONNECTIONS);
         this.watches = new ConsulHttp(settings, WATCH_ANSWER, WATCH_CONNECTIONS);
         this.destroyed = new DestroyedLocks(operations, watches);
         this.admin = new ConsulAdmin(operations, settings, destroyed);
@@ -53,7 +51,7 @@ final class ConsulBackend implements SemaphoreBackend {
                 .detection(settings.ttl(), settings.detection())
                 .lossNotice(lossNotice)
                 .wakeUp(Duration.ofSeconds(1))
-                .operation(Duration.ofSeconds(60))
+                .operation(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
@@ -84,6 +82,11 @@ final class ConsulBackend implements SemaphoreBackend {
     @Override
     public BackendSession open(String name, SessionListener listener) {
         return new ConsulSession(operations, watches, settings, name, listener);
+    }
+
+    @Override
+    public void ping() {
+        admin.ping();
     }
 
     @Override

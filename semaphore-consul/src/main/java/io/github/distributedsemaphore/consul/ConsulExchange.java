@@ -8,7 +8,9 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.InterruptShield;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,14 +27,19 @@ import org.jspecify.annotations.Nullable;
  * exchange, that is one round trip and one commit. For one thread at a time.
  */
 final class ConsulExchange {
-    private final PlanSender sender;
+    /** After so many grants, or so long, others get a turn, if there are any. */
+    private static final int LONGEST_RUN = 8;
+
+    private static final long LONGEST_RUN_NANOS = 50_000_000;
+    private static final long SHORTEST_TURN_NANOS = 5_000_000;
+    private static final long LONGEST_TURN_NANOS = 15_000_000;
+
+    private final ConsulHttp http;
+    private final HolderInfo self;
     private final PrefixReader reader;
     private final SessionPool pool;
-    private final long ttlNanos;
     private final String subject;
     private final BooleanSupplier othersPresent;
-
-    private final Turns turns = new Turns();
 
     /** What is known of the prefix; null if it has to be read. */
     private @Nullable PrefixView known;
@@ -41,54 +49,62 @@ final class ConsulExchange {
     /** When the plan was sent first that is, or was last, under way. */
     private long sentNanos;
 
-    /** An exchange of which nobody knows whether it was done. */
+    /** The plan that is under way, or of which nobody knows whether it was done. */
     private @Nullable ExchangePlan unresolved;
 
+    /** How many slots were taken without others getting between, and since when. */
+    private int run;
+
+    private long runSinceNanos;
+
     ConsulExchange(
-            PlanSender sender,
+            ConsulHttp http,
             PrefixReader reader,
             SessionPool pool,
             ConsulSettings settings,
             String subject,
             BooleanSupplier othersPresent) {
-        this.sender = sender;
+        this.http = http;
+        this.self = settings.self();
         this.reader = reader;
         this.pool = pool;
-        this.ttlNanos = settings.ttl().toNanos();
         this.subject = subject;
         this.othersPresent = othersPresent;
     }
 
-    /** See {@link io.github.distributedsemaphore.spi.BackendSession#exchange}. */
-    ExchangeResult exchange(ExchangeRequest request, InterruptShield shield) {
-        if (othersPresent.getAsBoolean() && turns.leave(request, shield)) {
-            known = null;
-        }
-        Attempts attempts = new Attempts();
+    /**
+     * See {@link io.github.distributedsemaphore.spi.BackendSession#exchange}.
+     *
+     * @param end when it has to be over
+     */
+    ExchangeResult exchange(ExchangeRequest request, Deadline end, InterruptShield shield) {
+        Attempts attempts = new Attempts(end);
         Set<Hold> lost = new HashSet<>();
         Set<Hold> returned = new HashSet<>();
         while (true) {
             Map<Hold, SlotSession> releases = beginReleases(request, returned, lost);
             if (attempts.isTimeToForceRelease()) {
-                endSessions(releases, returned);
+                endSessions(releases, returned, end);
             }
             ExchangePlan plan;
             try {
-                plan = assigned(request, releases);
+                plan = assigned(request, releases, end);
             } catch (IncompatibleStateException e) {
-                return giveBackAnyhow(request, releases, lost, e);
+                return giveBackAnyhow(request, releases, lost, end, e);
             }
             if (plan.isEmpty()) {
-                return nothingToWrite(plan, lost);
+                return nothingToWrite(plan, lost, end);
             }
             sentNanos = System.nanoTime();
-            Transaction.Outcome outcome = sender.send(plan);
+            // Noted before it is sent: whatever is thrown from here on, it can be found out about.
+            unresolved = plan;
+            Transaction.Outcome outcome = send(plan, attempts.endOfChange());
             switch (outcome.status()) {
                 case OK -> {
-                    return done(plan, outcome.indexes(), lost);
+                    return done(plan, outcome.indexes(), lost, end);
                 }
                 case CONFLICT -> notDone(plan);
-                case SESSION_DEAD -> sessionDead(plan, outcome);
+                case SESSION_DEAD -> sessionDead(plan, outcome, end);
                 case DENIED, NOT_DONE -> {
                     notDone(plan);
                     throw outcome.status() == Transaction.Status.DENIED
@@ -96,9 +112,8 @@ final class ConsulExchange {
                             : new BackendUnavailableException(subject + ": nothing was done, " + outcome.text(), null);
                 }
                 case UNKNOWN -> {
-                    unresolved = plan;
                     known = null;
-                    ExchangeResult result = settle(plan, outcome.text(), attempts.end(), lost);
+                    ExchangeResult result = settle(plan, outcome.text(), attempts, lost);
                     if (result != null) {
                         return result;
                     }
@@ -108,36 +123,39 @@ final class ConsulExchange {
             }
             if (!attempts.goesOn()) {
                 if (!returned.isEmpty()) {
-                    return onlyGaveBack(request, lost);
+                    // Callers that wait learn with the next exchange why they were not served: this one has changed
+                    // something.
+                    return unserved(request, Answer.FULL, lost);
                 }
                 throw new BackendUnavailableException(
                         subject + ": nothing was done, for others changed it all the time: " + outcome.text(), null);
             }
-            shield.pause(attempts.backOffNanos());
+            attempts.backOff(shield);
         }
     }
 
     /** The slot of a session that has ended is free, whoever changes the list meanwhile. */
-    private void endSessions(Map<Hold, SlotSession> releases, Set<Hold> returned) {
-        releases.entrySet().removeIf(release -> pool.destroy(release.getValue()) && returned.add(release.getKey()));
+    private void endSessions(Map<Hold, SlotSession> releases, Set<Hold> returned, Deadline end) {
+        releases.entrySet()
+                .removeIf(release -> pool.destroy(release.getValue(), end) && returned.add(release.getKey()));
         known = null;
     }
 
     /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
-    ExchangeResult resolve(ExchangeRequest request, InterruptShield shield) {
-        Deadline end = new Attempts().end();
+    ExchangeResult resolve(ExchangeRequest request, Deadline end, InterruptShield shield) {
         Set<Hold> lost = new HashSet<>();
         ExchangePlan plan = unresolved;
         Set<Hold> maybeReturned = plan == null ? Set.of() : plan.releases().keySet();
-        ExchangeResult result = plan == null ? null : settle(plan, "asking again", end, lost);
+        ExchangeResult result = plan == null ? null : settle(plan, "asking again", new Attempts(end), lost);
         if (result == null) {
             ExchangeRequest giveBack = new ExchangeRequest(request.giveBack(), List.of(), 1, request.waiting());
-            ExchangeResult gaveBack = exchange(giveBack, shield);
-            lost.addAll(gaveBack.lost());
+            lost.addAll(exchange(giveBack, end, shield).lost());
             lost.removeAll(maybeReturned);
-            result = onlyGaveBack(request, lost);
+            return unserved(request, Answer.NOT_DONE, lost);
         }
-        return result;
+        // What was found out about may be the giving back of an earlier call of this method: then the wants are not
+        // done.
+        return result.answers().size() == request.wants().size() ? result : unserved(request, Answer.NOT_DONE, lost);
     }
 
     /** Takes out what is to be given back; what is not held any more is lost, unless an earlier attempt gave it back. */
@@ -155,11 +173,11 @@ final class ConsulExchange {
         return releases;
     }
 
-    private ExchangePlan assigned(ExchangeRequest request, Map<Hold, SlotSession> releases) {
+    private ExchangePlan assigned(ExchangeRequest request, Map<Hold, SlotSession> releases, Deadline end) {
         boolean assigned = false;
         try {
-            ExchangePlan plan = plan(request, releases);
-            plan.assign(pool.take(plan.takersNeeded()));
+            ExchangePlan plan = plan(request, releases, end);
+            plan.assign(pool.take(plan.takersNeeded(), end));
             assigned = true;
             return plan;
         } finally {
@@ -171,21 +189,25 @@ final class ConsulExchange {
 
     /** What cannot be read cannot be changed either, but a session can be ended: then its slot counts for nobody. */
     private ExchangeResult giveBackAnyhow(
-            ExchangeRequest request, Map<Hold, SlotSession> releases, Set<Hold> lost, IncompatibleStateException e) {
+            ExchangeRequest request,
+            Map<Hold, SlotSession> releases,
+            Set<Hold> lost,
+            Deadline end,
+            IncompatibleStateException e) {
         if (releases.isEmpty()) {
             throw e;
         }
-        releases.values().forEach(pool::destroy);
-        return onlyGaveBack(request, lost);
+        releases.values().forEach(session -> pool.destroy(session, end));
+        return unserved(request, Answer.FULL, lost);
     }
 
-    /** Who waits learns with the next exchange why it was not served: this one has changed something. */
-    private ExchangeResult onlyGaveBack(ExchangeRequest request, Set<Hold> lost) {
-        return result(lost, Collections.nCopies(request.wants().size(), Answer.FULL), Deadline.NEVER);
+    private ExchangeResult unserved(ExchangeRequest request, Answer why, Set<Hold> lost) {
+        return result(lost, Collections.nCopies(request.wants().size(), why), Deadline.NEVER)
+                .build();
     }
 
     /** Nobody is refused for what was seen a while ago: then it is read again. */
-    private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases) {
+    private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases, Deadline end) {
         PrefixView last = known;
         if (last != null && lossesThen == pool.losses()) {
             ExchangePlan plan = ExchangePlan.of(last, request, releases);
@@ -194,7 +216,7 @@ final class ConsulExchange {
             }
         }
         lossesThen = pool.losses();
-        PrefixView view = reader.read();
+        PrefixView view = reader.read(end);
         known = view;
         if (releases.isEmpty() && !request.wants().isEmpty()) {
             view.requireOneLimit();
@@ -202,57 +224,75 @@ final class ConsulExchange {
         return ExchangePlan.of(view, request, releases);
     }
 
-    private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost) {
-        sender.clearDeserted(plan.view());
+    private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost, Deadline end) {
+        DestroyedLocks.clear(plan.view(), http, end);
         plan.releases().forEach((hold, session) -> {
             // Somebody took it out of the list; the session is as good as new.
             lost.add(hold);
             pool.released(hold, session);
         });
-        return result(lost, plan.answers(List.of()), Deadline.NEVER);
+        return result(lost, plan.answers(List.of()), Deadline.NEVER).build();
     }
 
-    private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost) {
+    private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost, Deadline end) {
         known = plan.viewAfter(indexes);
-        return granted(plan, plan.entryIndexes(indexes), lost);
+        return granted(plan, plan.entryIndexes(indexes), lost, end);
     }
 
-    private ExchangeResult granted(ExchangePlan plan, Map<String, Long> entryIndexes, Set<Hold> lost) {
+    private ExchangeResult granted(ExchangePlan plan, Map<String, Long> entryIndexes, Set<Hold> lost, Deadline end) {
+        Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
         unresolved = null;
         plan.releases().forEach(pool::released);
-        Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
         holds.forEach(pool::granted);
-        turns.granted(holds.size());
-        holds.keySet().forEach(pool::freshen);
-        long confirmed = holds.keySet().stream()
-                .mapToLong(SlotSession::confirmedNanos)
-                .reduce((a, b) -> a - b < 0 ? a : b)
-                .orElseGet(System::nanoTime);
-        Deadline validUntil = holds.isEmpty() ? Deadline.NEVER : Deadline.at(confirmed + ttlNanos);
-        return result(lost, plan.answers(new ArrayList<>(holds.values())), validUntil);
+        pool.freshen(holds.keySet(), end);
+        return result(lost, plan.answers(new ArrayList<>(holds.values())), pool.aliveUntil(holds.keySet()))
+                .yieldFor(turnOfOthers(holds.size()))
+                .build();
     }
 
-    private ExchangeResult result(Set<Hold> lost, List<Answer> answers, Deadline validUntil) {
+    private ExchangeResult.Builder result(Set<Hold> lost, List<Answer> answers, Deadline validUntil) {
         return ExchangeResult.of(answers)
                 .lost(lost)
                 .validUntil(validUntil)
                 .othersWaiting(othersPresent.getAsBoolean())
-                .sent(sentNanos)
-                .build();
+                .sent(sentNanos);
+    }
+
+    /**
+     * Leaves other clients a turn after a run. A client that has just given back a slot knows the index of the list, and takes the
+     * slot again in one round trip; a client that waits for it has to hear of it and to read first, and would always be late.
+     */
+    private Duration turnOfOthers(int taken) {
+        long now = System.nanoTime();
+        if (taken > 0) {
+            runSinceNanos = run == 0 ? now : runSinceNanos;
+            run += taken;
+            return Duration.ZERO;
+        }
+        boolean isLong = run >= LONGEST_RUN || (run > 0 && now - runSinceNanos >= LONGEST_RUN_NANOS);
+        if (!isLong || !othersPresent.getAsBoolean()) {
+            return Duration.ZERO;
+        }
+        run = 0;
+        // They will have changed it.
+        known = null;
+        return Duration.ofNanos(ThreadLocalRandom.current().nextLong(SHORTEST_TURN_NANOS, LONGEST_TURN_NANOS));
     }
 
     private void notDone(ExchangePlan plan) {
+        unresolved = null;
         known = null;
-        turns.begin();
+        // Others have changed it: they had a turn.
+        run = 0;
         plan.releases().values().forEach(pool::notReleased);
         pool.putBack(plan.takers());
     }
 
-    private void sessionDead(ExchangePlan plan, Transaction.Outcome outcome) {
+    private void sessionDead(ExchangePlan plan, Transaction.Outcome outcome, Deadline end) {
         plan.takers().stream()
                 .filter(taker -> outcome.text().contains(taker.id()))
                 .findFirst()
-                .ifPresentOrElse(pool::drop, () -> plan.takers().forEach(pool::destroy));
+                .ifPresentOrElse(pool::drop, () -> plan.takers().forEach(taker -> pool.destroy(taker, end)));
         notDone(plan);
     }
 
@@ -263,23 +303,24 @@ final class ConsulExchange {
      * @return null if it was not done and cannot be done any more
      * @throws OutcomeUnknownException if that cannot be told by the deadline
      */
-    private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Deadline end, Set<Hold> lost) {
+    private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Attempts attempts, Set<Hold> lost) {
+        Deadline end = attempts.end();
         String last = reason;
         while (true) {
-            PrefixView view = reader.readOrUnknown(last);
+            PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {
                 known = view;
-                return granted(plan, plan.entryIndexesIn(view), lost);
+                return granted(plan, plan.entryIndexesIn(view), lost, end);
             }
             if (view.lockIndex() != plan.view().lockIndex()) {
-                return giveUp(plan);
+                return giveUp(plan, end);
             }
-            Transaction.Outcome outcome = sender.send(plan);
+            Transaction.Outcome outcome = send(plan, attempts.endOfChange());
             if (outcome.status() == Transaction.Status.OK) {
-                return done(plan, outcome.indexes(), lost);
+                return done(plan, outcome.indexes(), lost, end);
             }
             if (outcome.status() == Transaction.Status.SESSION_DEAD) {
-                return giveUp(plan);
+                return giveUp(plan, end);
             }
             last = outcome.text();
             if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
@@ -289,14 +330,38 @@ final class ConsulExchange {
     }
 
     /** A request that is still under way does nothing once the sessions that it names have ended. */
-    private @Nullable ExchangeResult giveUp(ExchangePlan plan) {
+    private @Nullable ExchangeResult giveUp(ExchangePlan plan, Deadline end) {
         for (SlotSession taker : plan.takers()) {
-            if (!pool.destroy(taker)) {
+            if (!pool.destroy(taker, end)) {
                 throw Failures.unknown(subject, "session " + taker.id() + " could not be ended");
             }
         }
-        unresolved = null;
         notDone(plan);
         return null;
+    }
+
+    /** Sends what belongs to a plan, what decides at the end; the indexes in the outcome are those of all its transactions. */
+    private Transaction.Outcome send(ExchangePlan plan, Deadline end) {
+        Map<String, Long> indexes = new HashMap<>();
+        List<Transaction> transactions = new ArrayList<>(plan.preparations(self));
+        if (!transactions.isEmpty() && plan.view().lockIndex() == 0) {
+            // Entries that were written earlier are only as new as an existing coordination key makes them.
+            Transaction create = new Transaction();
+            LockBody empty = new LockBody(plan.view().limit(), Set.of(), "new", false);
+            create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
+            Transaction.Outcome created = create.send(http, end);
+            return created.status() == Transaction.Status.OK
+                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", -1, Map.of())
+                    : created;
+        }
+        transactions.add(plan.transaction(self));
+        for (Transaction transaction : transactions) {
+            Transaction.Outcome outcome = transaction.send(http, end);
+            if (outcome.status() != Transaction.Status.OK) {
+                return outcome;
+            }
+            indexes.putAll(outcome.indexes());
+        }
+        return new Transaction.Outcome(Transaction.Status.OK, "", -1, indexes);
     }
 }

@@ -1,54 +1,62 @@
 package io.github.distributedsemaphore.consul;
 
-import com.ecwid.consul.ConsulException;
 import com.ecwid.consul.UrlParameters;
 import com.ecwid.consul.transport.HttpResponse;
 import com.ecwid.consul.v1.ConsulRawClient;
 import com.ecwid.consul.v1.Request;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
 import io.github.distributedsemaphore.spi.InterruptShield;
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
-import java.net.UnknownHostException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.apache.http.conn.ConnectTimeoutException;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 
 /**
  * The one way to the server: sends a request, returns the status and the text of the answer, or says that there was none.
- * Every request is bounded in time and can be aborted; none is sent twice. Uses the raw half of the Consul client, for its
- * typed half cannot read keys with the official flags. Thread-safe.
+ * Every request has a deadline, which holds for waiting for a connection, connecting, writing and reading, and can be aborted;
+ * none is sent twice. Uses the raw half of the Consul client, for its typed half cannot read keys with the official flags.
+ * Thread-safe.
  */
 final class ConsulHttp implements AutoCloseable {
-    static final int CONNECT_MILLIS = 2_000;
-
     /** What a server with a leader may take to read its data again. */
     private static final long READ_AGAIN_NANOS = 500_000_000;
+
+    private static final long LONGEST_LOOK_NANOS = 500_000_000;
 
     private final ConsulSettings settings;
     private final AbortableHttpClient http;
     private final ConsulRawClient client;
-    /** So that no thread waits in the HTTP client's pool, which an interrupt would end. */
+    /** So that no thread waits in the HTTP client's pool, which an interrupt would end. Fair: a renewal takes many in a row. */
     private final Semaphore connections;
 
-    private final Duration answerWithin;
-    private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+    private final Duration longest;
+    private final CallTimer timer;
     private volatile boolean closed;
 
-    ConsulHttp(ConsulSettings settings, Duration answerWithin, int connections) {
+    /**
+     * Creates it; connects to nothing yet.
+     *
+     * @param longest how long what the caller does may take, however many requests it needs
+     * @param connections how many requests can be under way
+     */
+    ConsulHttp(ConsulSettings settings, Duration longest, int connections) {
         this.settings = settings;
-        this.answerWithin = answerWithin;
-        this.connections = new Semaphore(connections);
-        this.http = new AbortableHttpClient(
-                CONNECT_MILLIS, Math.toIntExact(answerWithin.toMillis()), connections, settings.tls());
+        this.longest = longest;
+        this.connections = new Semaphore(connections, true);
+        this.timer = new CallTimer(Math.min(LONGEST_LOOK_NANOS, longest.toNanos() / 20));
+        this.http = new AbortableHttpClient(connections, settings.tls());
         String scheme = settings.tls() == null ? "http://" : "https://";
         this.client = new ConsulRawClient(scheme + settings.host(), settings.port(), http);
+    }
+
+    /** Returns when what begins now has to be over. */
+    Deadline end() {
+        return Deadline.after(System.nanoTime(), longest);
     }
 
     /**
@@ -75,18 +83,8 @@ final class ConsulHttp implements AutoCloseable {
         }
     }
 
-    /** A request that another thread can abort. */
-    static final class Call {
-        private final AbortableHttpClient.Handle handle = new AbortableHttpClient.Handle();
-
-        /** Ends the request, also if it is only about to be sent. */
-        void abort() {
-            handle.abort();
-        }
-    }
-
-    Reply get(String endpoint, String... parameters) throws NoReplyException {
-        return get(new Call(), endpoint, parameters);
+    Reply get(Deadline end, String endpoint, String... parameters) throws NoReplyException {
+        return get(new Call(end), endpoint, parameters);
     }
 
     Reply get(Call call, String endpoint, String... parameters) throws NoReplyException {
@@ -94,11 +92,11 @@ final class ConsulHttp implements AutoCloseable {
         return send(call, () -> client.makeGetRequest(request));
     }
 
-    Reply put(String endpoint, String body, String... parameters) throws NoReplyException {
-        Request request = request(endpoint, parameters)
+    Reply put(Deadline end, String endpoint, String body) throws NoReplyException {
+        Request request = request(endpoint)
                 .setBinaryContent(body.getBytes(StandardCharsets.UTF_8))
                 .build();
-        return send(new Call(), () -> client.makePutRequest(request));
+        return send(new Call(end), () -> client.makePutRequest(request));
     }
 
     private Request.Builder request(String endpoint, String... parameters) {
@@ -112,13 +110,8 @@ final class ConsulHttp implements AutoCloseable {
         return settings.token().isEmpty() ? builder : builder.setToken(settings.token());
     }
 
-    @FunctionalInterface
-    private interface Exchange {
-        HttpResponse perform();
-    }
-
     /** A server that has just started knows no token until it has read its data: then it is asked again. */
-    private Reply send(Call call, Exchange exchange) throws NoReplyException {
+    private Reply send(Call call, Supplier<HttpResponse> exchange) throws NoReplyException {
         Reply reply = sendOnce(call, exchange);
         if (!reply.isTokenUnknown() || closed) {
             return reply;
@@ -126,74 +119,63 @@ final class ConsulHttp implements AutoCloseable {
         Request leader = request("/v1/status/leader").build();
         if (sendOnce(call, () -> client.makeGetRequest(leader)).body().equals("\"\"")) {
             throw new NoReplyException(
-                    "the servers at " + settings + " have no leader yet",
-                    true,
-                    new IllegalStateException(reply.text()));
+                    "the servers at " + settings + " have no leader yet: " + reply.text(), true, null);
         }
         try (InterruptShield shield = new InterruptShield()) {
-            shield.pause(READ_AGAIN_NANOS);
+            shield.pause(Math.min(READ_AGAIN_NANOS, call.end().nanosFrom(System.nanoTime())));
         }
         return sendOnce(call, exchange);
     }
 
-    private Reply sendOnce(Call call, Exchange exchange) throws NoReplyException {
+    private Reply sendOnce(Call call, Supplier<HttpResponse> exchange) throws NoReplyException {
         try (InterruptShield shield = new InterruptShield()) {
-            takeConnection(shield);
-            calls.add(call);
+            takeConnection(call, shield);
             try {
-                if (closed) {
-                    call.abort();
-                }
-                HttpResponse response = http.with(call.handle, exchange::perform);
+                timer.add(call);
+                HttpResponse response = http.with(call, exchange);
                 String body = response.getContent();
                 Long index = response.getConsulIndex();
                 return new Reply(response.getStatusCode(), body == null ? "" : body, index == null ? 0 : index);
-            } catch (ConsulException | IllegalStateException e) {
-                throw noReply(e);
+            } catch (RuntimeException e) {
+                // Where one connection leads nowhere, those that wait beside it will not do better.
+                http.dropIdle();
+                throw noReply(call, e);
             } finally {
-                calls.remove(call);
+                timer.remove(call);
                 connections.release();
             }
         }
     }
 
-    private void takeConnection(InterruptShield shield) throws NoReplyException {
-        long deadline = System.nanoTime() + answerWithin.toNanos();
+    private void takeConnection(Call call, InterruptShield shield) throws NoReplyException {
         while (true) {
             try {
-                if (connections.tryAcquire(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+                long left = call.end().nanosFrom(System.nanoTime());
+                if (left > 0 && connections.tryAcquire(left, TimeUnit.NANOSECONDS)) {
                     return;
                 }
-                throw new NoReplyException(
-                        "all connections to " + settings + " are in use",
-                        true,
-                        new IllegalStateException("no connection"));
+                String reason = left > 0 ? "all connections to " + settings + " are in use" : "the time is over";
+                throw new NoReplyException(reason, true, null);
             } catch (InterruptedException e) {
                 shield.absorb(e);
             }
         }
     }
 
-    private NoReplyException noReply(RuntimeException e) {
+    private NoReplyException noReply(Call call, RuntimeException e) {
         Throwable reason = e;
-        while (reason.getCause() != null && !isUnsent(reason)) {
+        while (reason.getCause() != null && !(reason instanceof IOException)) {
             reason = reason.getCause();
         }
-        return new NoReplyException("no answer from " + settings + ": " + reason, isUnsent(reason), e);
-    }
-
-    private static boolean isUnsent(@Nullable Throwable reason) {
-        return reason instanceof ConnectException
-                || reason instanceof ConnectTimeoutException
-                || reason instanceof UnknownHostException
-                || reason instanceof NoRouteToHostException;
+        String text = call.end().isPast(System.nanoTime()) ? " in time" : ": " + reason;
+        return new NoReplyException("no answer from " + settings + text, call.isUnsent(), e);
     }
 
     /** Aborts what is under way and refuses what comes. */
     @Override
     public void close() {
         closed = true;
-        calls.forEach(Call::abort);
+        timer.close();
         http.close();
     }
 }

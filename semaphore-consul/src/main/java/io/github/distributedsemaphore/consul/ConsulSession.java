@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -12,7 +11,6 @@ import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,61 +18,50 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One client's presence at one semaphore: a pool of Consul sessions, and a watch over the prefix. */
 final class ConsulSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(ConsulSession.class);
-    /** After this time a renewal of many sessions is broken off, and tried again. */
-    private static final Duration RENEWAL_BUDGET = Duration.ofSeconds(6);
 
+    private final ConsulHttp operations;
     private final ConsulSettings settings;
     private final String subject;
     private final PrefixReader reader;
     private final SessionPool pool;
     private final PrefixWatcher watcher;
     private final ConsulExchange exchange;
-    /** Held during an exchange: closing does not wait for one that is under way. */
-    private final ReentrantLock exchanging = new ReentrantLock();
-
     private final AtomicBoolean closed = new AtomicBoolean();
 
     ConsulSession(
             ConsulHttp operations, ConsulHttp watches, ConsulSettings settings, String name, SessionListener listener) {
+        this.operations = operations;
         this.settings = settings;
         this.subject = "Semaphore '" + name + "' in Consul at " + settings;
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
         SessionCalls calls = new SessionCalls(operations, name, subject, settings);
-        this.pool = new SessionPool(calls, subject, settings.ttl());
+        this.pool = new SessionPool(calls, subject, settings.ttl(), new SideBySide(listener::execute));
         WatchGrace grace = new WatchGrace(settings.grace());
         this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, grace);
-        PlanSender sender = new PlanSender(operations, settings.self());
-        this.exchange = new ConsulExchange(sender, reader, pool, settings, subject, watcher::othersPresent);
+        this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher::othersPresent);
     }
 
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
-        exchanging.lock();
         try (InterruptShield shield = new InterruptShield()) {
-            ExchangeResult result = exchange.exchange(request, shield);
+            ExchangeResult result = exchange.exchange(request, operations.end(), shield);
             watchIfHeld();
             return result;
-        } finally {
-            exchanging.unlock();
         }
     }
 
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        exchanging.lock();
         try (InterruptShield shield = new InterruptShield()) {
-            ExchangeResult result = exchange.resolve(request, shield);
+            ExchangeResult result = exchange.resolve(request, operations.end(), shield);
             watchIfHeld();
             return result;
-        } finally {
-            exchanging.unlock();
         }
     }
 
@@ -84,39 +71,32 @@ final class ConsulSession implements BackendSession {
         }
     }
 
+    /**
+     * Renews as many sessions as the time allows over several connections, those first that were renewed longest ago. When that
+     * were not all, the others are next; the result counts from the one that was renewed longest ago.
+     */
     @Override
     public Renewal renew(Collection<Hold> holds) {
         try (InterruptShield shield = new InterruptShield()) {
             watcher.loseIfGraceIsOver();
-            Deadline end = Deadline.after(System.nanoTime(), RENEWAL_BUDGET);
+            Deadline end = Deadline.after(System.nanoTime(), settings.renewalTimeout());
+            // What is left is for the reading.
+            Deadline enough = Attempts.part(end, 3, 4);
             Map<Hold, SlotSession> sessions = sessionsOf(holds);
             Set<Hold> lost = new HashSet<>(holds);
             lost.removeAll(sessions.keySet());
-            long start = System.nanoTime();
-            List<Hold> ended = new ArrayList<>();
-            for (Map.Entry<Hold, SlotSession> held : sessions.entrySet()) {
-                if (end.isPast(System.nanoTime())) {
-                    throw new BackendUnavailableException(
-                            subject + ": renewing " + sessions.size() + " sessions takes too long", null);
-                }
-                if (!pool.renew(held.getValue())) {
-                    ended.add(held.getKey());
-                }
-            }
-            PrefixView view = reader.read();
-            sessions.forEach((hold, session) -> {
-                if (ended.contains(hold) || !view.isHolder(session.id())) {
-                    pool.lose(hold, session);
-                    lost.add(hold);
-                }
-            });
-            Set<Hold> retired = new HashSet<>();
-            sessions.keySet().stream()
-                    .filter(hold -> hold.slot() > view.limit())
-                    .forEach(retired::add);
-            retired.removeAll(lost);
+            long lately = settings.renewEvery().toNanos() / 2;
+            Set<SlotSession> ended = pool.renewAll(sessions.values(), lately, enough, end);
+            PrefixView view = reader.read(end);
+            Map<Hold, SlotSession> missing = new HashMap<>(sessions);
+            missing.values().removeIf(session -> !ended.contains(session) && view.isHolder(session.id()));
+            pool.lose(missing, end);
+            lost.addAll(missing.keySet());
+            sessions.keySet().removeAll(lost);
+            Set<Hold> retired = new HashSet<>(sessions.keySet());
+            retired.removeIf(hold -> hold.slot() <= view.limit());
             shield.absorb();
-            return new Renewal(Deadline.after(start, settings.ttl()), lost, retired);
+            return new Renewal(pool.aliveUntil(sessions.values()), lost, retired);
         }
     }
 
@@ -147,9 +127,10 @@ final class ConsulSession implements BackendSession {
         if (session == null) {
             return HoldState.LOST;
         }
-        PrefixView view = reader.read();
+        Deadline end = operations.end();
+        PrefixView view = reader.read(end);
         if (!view.isHolder(session.id())) {
-            pool.lose(hold, session);
+            pool.lose(Map.of(hold, session), end);
             return HoldState.LOST;
         }
         return hold.slot() > view.limit() ? HoldState.RETIRED : HoldState.HELD;
@@ -167,23 +148,19 @@ final class ConsulSession implements BackendSession {
             return;
         }
         watcher.stop();
-        giveBackAll();
-        pool.endAll(pool.close());
+        Deadline end = operations.end();
+        giveBackAll(end);
+        pool.endAll(pool.close(), end);
     }
 
-    private void giveBackAll() {
-        if (!exchanging.tryLock()) {
-            return;
-        }
+    private void giveBackAll(Deadline end) {
         try (InterruptShield shield = new InterruptShield()) {
             List<Hold> rest = held();
             if (!rest.isEmpty()) {
-                exchange.exchange(new ExchangeRequest(rest, List.of(), 1, false), shield);
+                exchange.exchange(new ExchangeRequest(rest, List.of(), 1, false), end, shield);
             }
         } catch (SemaphoreException e) {
             LOG.debug("{}: closing by ending the sessions", subject, e);
-        } finally {
-            exchanging.unlock();
         }
     }
 

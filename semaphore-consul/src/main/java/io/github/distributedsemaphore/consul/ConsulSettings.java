@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param node the node of the catalog that the sessions belong to, and end with; empty for the agent's own
  * @param prefix below which key all semaphores are, without slashes at its ends; empty for none
  * @param detection within which time the slot of a dead holder is free
+ * @param timeout how long a call of the port may take
  * @param grace for how long the watch over a semaphore may fail before what is held there counts as lost; null for as long as
  *     the permits are valid
  * @param self what to store beside each hold
@@ -30,11 +31,13 @@ record ConsulSettings(
         String node,
         String prefix,
         Duration detection,
+        Duration timeout,
         @Nullable Duration grace,
         HolderInfo self) {
     static final String TLS_SCHEME = "consul+https";
     static final int MAX_PREFIX = 80;
 
+    private static final String NO_GRACE = "none";
     private static final int DEFAULT_PORT = 8500;
     private static final int DEFAULT_TLS_PORT = 8501;
     /** What is left for the server to notice the end and for a waiter to hear of it. */
@@ -42,17 +45,23 @@ record ConsulSettings(
 
     private static final Duration SHORTEST_DETECTION = Duration.ofSeconds(22);
     private static final Duration LONGEST_DETECTION = Duration.ofHours(1);
+    private static final Duration SHORTEST_TIMEOUT = Duration.ofSeconds(1);
+    private static final Duration LONGEST_TIMEOUT = Duration.ofMinutes(1);
 
     static ConsulSettings from(BackendUri uri, HolderInfo self) {
         if (!uri.path().isEmpty() && !uri.path().equals("/")) {
             throw new IllegalArgumentException("A path ('" + uri.path()
                     + "') has no meaning in a Consul address: give the keys' prefix by the setting 'prefix'");
         }
+        if (!uri.user().isEmpty() || !uri.password().isEmpty()) {
+            throw new IllegalArgumentException(
+                    "User and password have no meaning in a Consul address: give an ACL token by the setting 'token'");
+        }
         String hosts = uri.hosts();
         int colon = hosts.lastIndexOf(':');
         boolean hasPort = colon > hosts.lastIndexOf(']');
         String host = hasPort ? hosts.substring(0, colon) : hosts;
-        if (host.isEmpty() || host.contains(",")) {
+        if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f.:]+]")) {
             throw new IllegalArgumentException("'" + hosts + "' is not one host: write " + uri.scheme()
                     + "://host:port, with the address of one agent");
         }
@@ -62,11 +71,12 @@ record ConsulSettings(
                 host,
                 hasPort ? port(hosts.substring(colon + 1)) : standard,
                 tls,
-                uri.text("token", ""),
+                token(uri.text("token", "")),
                 word("dc", uri.text("dc", "")),
                 word("node", uri.text("node", "")),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
+                uri.duration("timeout", Duration.ofSeconds(5), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
                 grace(uri),
                 self);
     }
@@ -86,7 +96,7 @@ record ConsulSettings(
     }
 
     private static @Nullable Duration grace(BackendUri uri) {
-        boolean given = !uri.text("grace", "").isEmpty();
+        boolean given = !uri.text("grace", NO_GRACE).equals(NO_GRACE);
         return given ? uri.duration("grace", Duration.ZERO, Duration.ZERO, LONGEST_DETECTION) : null;
     }
 
@@ -95,6 +105,14 @@ record ConsulSettings(
             throw new IllegalArgumentException("The port is '" + text + "', it must be from 1 to 65535");
         }
         return Integer.parseInt(text);
+    }
+
+    /** It goes into a header, where other characters would be another header or nothing. It is not in the message. */
+    private static String token(String value) {
+        if (!value.matches("[\\x21-\\x7e]*")) {
+            throw new IllegalArgumentException("Setting 'token' has a character that is no part of an ACL token");
+        }
+        return value;
     }
 
     private static String word(String setting, String value) {
@@ -122,6 +140,16 @@ record ConsulSettings(
 
     Duration renewEvery() {
         return ttl().dividedBy(5);
+    }
+
+    /** Returns after which time a call gives up: what is left of its time is for a busy machine. */
+    Duration giveUpAfter() {
+        return timeout.multipliedBy(9).dividedBy(10);
+    }
+
+    /** Returns how long a renewal may take: three that are not answered fit between the last one and the end of the permits. */
+    Duration renewalTimeout() {
+        return giveUpAfter().compareTo(renewEvery()) < 0 ? giveUpAfter() : renewEvery();
     }
 
     @Override

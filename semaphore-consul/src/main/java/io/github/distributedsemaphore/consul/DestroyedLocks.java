@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.Deadline;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -39,10 +39,10 @@ final class DestroyedLocks implements AutoCloseable {
     }
 
     /** Deletes such a key; if that fails, the next one who comes across it will. */
-    static void clear(PrefixView view, ConsulHttp http) {
+    static void clear(PrefixView view, ConsulHttp http, Deadline end) {
         if (isDeserted(view)) {
             Transaction delete = new Transaction().delete(view.key(KeyNames.LOCK), view.lockIndex());
-            LOG.debug("Key {} of a destroyed semaphore: {}", view.key(KeyNames.LOCK), delete.send(http));
+            LOG.debug("Key {} of a destroyed semaphore: {}", view.key(KeyNames.LOCK), delete.send(http, end));
         }
     }
 
@@ -50,14 +50,27 @@ final class DestroyedLocks implements AutoCloseable {
     void watch(PrefixReader reader) {
         lock.lock();
         try {
-            if (!closed && watched.add(reader.prefix())) {
-                Thread thread =
-                        new Thread(() -> clearWhenDeserted(reader), "semaphore-consul-destroyed " + reader.prefix());
+            if (!closed && !watched.contains(reader.prefix())) {
+                Thread thread = new Thread(() -> run(reader), "semaphore-consul-destroyed " + reader.prefix());
                 thread.setDaemon(true);
                 thread.start();
+                watched.add(reader.prefix());
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void run(PrefixReader reader) {
+        try {
+            clearWhenDeserted(reader);
+        } finally {
+            lock.lock();
+            try {
+                watched.remove(reader.prefix());
+            } finally {
+                lock.unlock();
+            }
         }
     }
 
@@ -66,29 +79,25 @@ final class DestroyedLocks implements AutoCloseable {
         while (!isClosed()) {
             try {
                 ConsulHttp.Reply reply = watches.get(
+                        watches.end(),
                         PrefixReader.listing(reader.prefix()),
                         "recurse",
                         "index=" + index,
                         "wait=" + PrefixWatcher.WAIT_SECONDS + "s");
-                PrefixView view = reply.isOk() ? reader.parse(reply.body()) : reader.read();
+                PrefixView view = reply.isOk() ? reader.parse(reply.body()) : reader.read(operations.end());
                 LockBody body = view.lock();
                 if (view.exists() || body == null || !body.destroyed()) {
-                    break;
+                    return;
                 }
                 // The next round shows whether that worked.
-                clear(view, operations);
+                clear(view, operations, operations.end());
                 index = reply.index() < index ? 0 : reply.index();
-            } catch (NoReplyException | SemaphoreException e) {
+            } catch (NoReplyException | RuntimeException e) {
+                // Whatever it is: nobody else goes on with it.
                 LOG.debug("Watching {} failed, trying again", reader.prefix(), e);
                 index = 0;
                 pause();
             }
-        }
-        lock.lock();
-        try {
-            watched.remove(reader.prefix());
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.consul;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
+import com.google.gson.JsonPrimitive;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import java.math.BigInteger;
 import java.util.Set;
@@ -74,7 +75,7 @@ record LockBody(int limit, Set<String> holders, String nonce, boolean destroyed)
         if (holders == null || !holders.isJsonObject()) {
             throw incompatible(key, quote(text), FORM, "its Holders are no JSON object");
         }
-        boolean destroyed = object.has("Destroyed");
+        boolean destroyed = new JsonPrimitive(true).equals(object.get("Destroyed"));
         return new LockBody(limit, holders.getAsJsonObject().keySet(), nonce(object), destroyed);
     }
 

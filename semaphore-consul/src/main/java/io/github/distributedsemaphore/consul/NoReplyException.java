@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
+import org.jspecify.annotations.Nullable;
+
 /** A request got no answer. */
 final class NoReplyException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -7,7 +9,7 @@ final class NoReplyException extends Exception {
     /** Whether the server has certainly not seen the request. */
     private final boolean unsent;
 
-    NoReplyException(String message, boolean unsent, Throwable cause) {
+    NoReplyException(String message, boolean unsent, @Nullable Throwable cause) {
         super(message, cause);
         this.unsent = unsent;
     }

@@ -4,6 +4,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -38,15 +39,16 @@ final class PrefixReader {
      * Reads from the leader's own truth. A server that has lost its followers does not answer; one that answers by default
      * consistency may tell what was.
      *
+     * @param end when to give up
      * @throws BackendUnavailableException if there is no answer
      * @throws io.github.distributedsemaphore.BackendAccessException if a right is missing
      * @throws IncompatibleStateException if something else is stored there
      */
-    PrefixView read() {
+    PrefixView read(Deadline end) {
         try {
-            ConsulHttp.Reply reply = http.get(listing(prefix), "recurse", "consistent");
+            ConsulHttp.Reply reply = http.get(end, listing(prefix), "recurse", "consistent");
             if (reply.status() == 404) {
-                requireReadable();
+                requireReadable(end);
                 return empty();
             }
             if (!reply.isOk()) {
@@ -63,9 +65,9 @@ final class PrefixReader {
      *
      * @throws OutcomeUnknownException if there is no answer to this one either
      */
-    PrefixView readOrUnknown(String last) {
+    PrefixView readOrUnknown(Deadline end, String last) {
         try {
-            return read();
+            return read(end);
         } catch (SemaphoreException e) {
             throw new OutcomeUnknownException(
                     subject + ": it is not known whether the request was done: " + last + "; then " + e.getMessage(),
@@ -74,8 +76,8 @@ final class PrefixReader {
     }
 
     /** A listing without rights is empty like that of nothing; a single key tells them apart. */
-    private void requireReadable() throws NoReplyException {
-        ConsulHttp.Reply reply = http.get("/v1/kv/" + prefix + "/" + KeyNames.LIMIT, "consistent");
+    private void requireReadable(Deadline end) throws NoReplyException {
+        ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + prefix + "/" + KeyNames.LIMIT, "consistent");
         if (!reply.isOk() && reply.status() != 404) {
             throw Failures.refused(subject, reply);
         }
@@ -109,7 +111,10 @@ final class PrefixReader {
                     contenders.put(session, Contender.parse(session, index, value(entry)));
                 }
             }
-        } catch (JsonParseException | IllegalStateException e) {
+        } catch (JsonParseException
+                | IllegalStateException
+                | IllegalArgumentException
+                | UnsupportedOperationException e) {
             throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
         }
         return new PrefixView(prefix, limit, limitIndex, lock, lockIndex, contenders);

@@ -1,8 +1,9 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ final class PrefixWatcher {
     private boolean running;
     private boolean stopped;
     private @Nullable Runnable hint;
-    private ConsulHttp.@Nullable Call call;
+    private @Nullable Call call;
     private volatile boolean othersPresent;
 
     PrefixWatcher(
@@ -106,10 +107,10 @@ final class PrefixWatcher {
                 needed.signalAll();
                 return;
             }
-            running = true;
             Thread thread = new Thread(this::run, "semaphore-consul-watch " + name);
             thread.setDaemon(true);
             thread.start();
+            running = true;
         } finally {
             lock.unlock();
         }
@@ -132,9 +133,31 @@ final class PrefixWatcher {
     }
 
     private void run() {
+        boolean inOrder = false;
+        try {
+            watch();
+            inOrder = true;
+        } finally {
+            if (!inOrder) {
+                // Of an error, such as a lack of memory: the next exchange starts the watch again.
+                ended();
+            }
+        }
+    }
+
+    private void ended() {
+        lock.lock();
+        try {
+            running = false;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void watch() {
         long index = 0;
         long pause = FIRST_PAUSE_NANOS;
-        for (ConsulHttp.Call next = begin(); next != null; next = begin()) {
+        for (Call next = begin(); next != null; next = begin()) {
             try {
                 ConsulHttp.Reply reply = watches.get(
                         next,
@@ -155,7 +178,8 @@ final class PrefixWatcher {
                     pause(FIRST_PAUSE_NANOS);
                 }
                 pauseUnlessHinted();
-            } catch (NoReplyException | SemaphoreException e) {
+            } catch (NoReplyException | RuntimeException e) {
+                // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.
                 index = 0;
                 if (!isStopped()) {
                     LOG.debug("Watching semaphore '{}' failed, trying again", name, e);
@@ -170,15 +194,15 @@ final class PrefixWatcher {
 
     /** Declares lost what is held if the watch has failed for longer than it may. */
     void loseIfGraceIsOver() {
-        Set<Hold> lost = grace.isOver() ? pool.held().keySet() : Set.of();
-        if (!lost.isEmpty()) {
-            listener.lost(lost, "the watch over " + reader.prefix() + "/ failed for longer than " + grace);
-            pool.loseAll(lost);
+        Map<Hold, SlotSession> held = grace.isOver() ? pool.held() : Map.of();
+        if (!held.isEmpty()) {
+            listener.lost(held.keySet(), "the watch over " + reader.prefix() + "/ failed for longer than " + grace);
+            pool.lose(held, operations.end());
         }
     }
 
     /** Prepares the next query; null if none is needed any more. */
-    private ConsulHttp.@Nullable Call begin() {
+    private @Nullable Call begin() {
         lock.lock();
         try {
             await(needed, LINGER_NANOS, () -> !isIdle());
@@ -187,7 +211,7 @@ final class PrefixWatcher {
                 call = null;
                 return null;
             }
-            call = new ConsulHttp.Call();
+            call = new Call(watches.end());
             return call;
         } finally {
             lock.unlock();
@@ -260,7 +284,7 @@ final class PrefixWatcher {
     private void confirm(Map<Hold, SlotSession> suspects) {
         String reason = "its session is not among the holders of " + reader.prefix() + "/" + KeyNames.LOCK;
         try {
-            PrefixView view = reader.read();
+            PrefixView view = reader.read(operations.end());
             suspects.values().removeIf(session -> view.isHolder(session.id()));
         } catch (IncompatibleStateException e) {
             reason = String.valueOf(e.getMessage());
@@ -274,7 +298,7 @@ final class PrefixWatcher {
         if (!lost.isEmpty()) {
             // Told first: the session is ended after that, and may take a while to.
             listener.lost(lost, reason);
-            suspects.forEach(pool::lose);
+            pool.lose(suspects, operations.end());
         }
     }
 
@@ -302,10 +326,11 @@ final class PrefixWatcher {
             lock.unlock();
         }
         if (Collections.disjoint(view.contenders().keySet(), pool.ids())) {
-            List<SlotSession> free = pool.takeToWait();
+            Deadline end = operations.end();
+            List<SlotSession> free = pool.takeToWait(end);
             free.forEach(session -> new Transaction()
                     .lock(view.key(session.id()), session.id(), "")
-                    .send(operations));
+                    .send(operations, end));
             pool.putBack(free);
         }
     }

@@ -4,6 +4,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,19 +37,20 @@ final class SessionCalls {
     /**
      * Makes a session.
      *
+     * @param end when to give up
      * @throws BackendUnavailableException if there is no answer; what was made, if anything, lapses
      */
-    SlotSession create() {
+    SlotSession create(Deadline end) {
         long start = System.nanoTime();
         try {
-            ConsulHttp.Reply reply = http.put("/v1/session/create", body);
+            ConsulHttp.Reply reply = http.put(end, "/v1/session/create", body);
             if (!reply.isOk()) {
                 throw Failures.refused(subject, reply);
             }
             return new SlotSession(Json.text(Json.parse(reply.body()).getAsJsonObject(), "ID"), start);
         } catch (NoReplyException e) {
             throw Failures.unavailable(subject, e);
-        } catch (JsonParseException | IllegalStateException e) {
+        } catch (JsonParseException | IllegalStateException | UnsupportedOperationException e) {
             throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
         }
     }
@@ -56,12 +58,13 @@ final class SessionCalls {
     /**
      * Renews a session.
      *
+     * @param end when to give up
      * @return false if it has ended
      * @throws BackendUnavailableException if that is not known
      */
-    boolean renew(String id) {
+    boolean renew(String id, Deadline end) {
         try {
-            ConsulHttp.Reply reply = http.put("/v1/session/renew/" + id, "");
+            ConsulHttp.Reply reply = http.put(end, "/v1/session/renew/" + id, "");
             if (!reply.isOk() && reply.status() != 404) {
                 throw Failures.refused(subject, reply);
             }
@@ -75,16 +78,17 @@ final class SessionCalls {
      * Ends a session, and with it its contender entry. That a connection is broken shows at its next use, so what fails at
      * once is tried again.
      *
+     * @param end when to give up
      * @return whether the server has confirmed it
      */
-    boolean destroy(String id) {
+    boolean destroy(String id, Deadline end) {
         long start = System.nanoTime();
-        return tryDestroy(id) || (System.nanoTime() - start < AT_ONCE_NANOS && tryDestroy(id));
+        return tryDestroy(id, end) || (System.nanoTime() - start < AT_ONCE_NANOS && tryDestroy(id, end));
     }
 
-    private boolean tryDestroy(String id) {
+    private boolean tryDestroy(String id, Deadline end) {
         try {
-            ConsulHttp.Reply reply = http.put("/v1/session/destroy/" + id, "");
+            ConsulHttp.Reply reply = http.put(end, "/v1/session/destroy/" + id, "");
             if (reply.isOk()) {
                 return true;
             }

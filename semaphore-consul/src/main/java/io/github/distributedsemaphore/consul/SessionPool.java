@@ -1,17 +1,23 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Hold;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +33,7 @@ final class SessionPool {
     private final SessionCalls calls;
     private final String subject;
     private final long ttlNanos;
+    private final SideBySide sideBySide;
 
     private final Map<String, SlotSession> all = new HashMap<>();
     private final Map<Hold, SlotSession> holders = new HashMap<>();
@@ -34,47 +41,58 @@ final class SessionPool {
     private boolean closed;
     private int losses;
 
-    SessionPool(SessionCalls calls, String subject, Duration ttl) {
+    SessionPool(SessionCalls calls, String subject, Duration ttl, SideBySide sideBySide) {
         this.calls = calls;
         this.subject = subject;
         this.ttlNanos = ttl.toNanos();
+        this.sideBySide = sideBySide;
     }
 
     /**
      * Takes sessions out, idle ones first, all alive and confirmed so lately that a grant is valid for a while.
      *
-     * @throws BackendUnavailableException if that is not possible now; then none is taken
+     * @param end when to give up
+     * @throws BackendUnavailableException if that is not possible now; then none is taken, and what was made is idle
      */
-    List<SlotSession> take(int number) {
-        List<SlotSession> taken = new ArrayList<>();
+    List<SlotSession> take(int number, Deadline end) {
+        List<SlotSession> taken = Collections.synchronizedList(new ArrayList<>());
         try {
-            while (taken.size() < number) {
-                SlotSession reused = pollIdle();
-                if (reused == null) {
-                    taken.add(register(calls.create()));
-                } else {
-                    taken.add(reused);
-                    if (!confirm(reused)) {
-                        taken.remove(reused);
-                        drop(reused);
-                    }
-                }
-            }
+            sideBySide.forEach(Collections.nCopies(number, end), each -> taken.add(takeOne(each)));
             return taken;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             putBack(taken);
             throw e;
         }
     }
 
+    private SlotSession takeOne(Deadline end) {
+        for (SlotSession reused = pollIdle(); reused != null; reused = pollIdle()) {
+            boolean alive = false;
+            boolean known = false;
+            try {
+                alive = confirm(reused, end);
+                known = true;
+            } finally {
+                if (!known) {
+                    putBack(List.of(reused));
+                }
+            }
+            if (alive) {
+                return reused;
+            }
+            drop(reused);
+        }
+        return register(calls.create(end), end);
+    }
+
     /** Takes a session to wait with, a new one only if there is none at all; none if all are in other hands. */
-    List<SlotSession> takeToWait() {
+    List<SlotSession> takeToWait(Deadline end) {
         synchronized (this) {
             if (idle.isEmpty() && !all.isEmpty()) {
                 return List.of();
             }
         }
-        return take(1);
+        return take(1, end);
     }
 
     private synchronized @Nullable SlotSession pollIdle() {
@@ -92,26 +110,30 @@ final class SessionPool {
         }
     }
 
-    private SlotSession register(SlotSession made) {
+    private SlotSession register(SlotSession made, Deadline end) {
         synchronized (this) {
             if (!closed) {
                 all.put(made.id(), made);
                 return made;
             }
         }
-        calls.destroy(made.id());
+        calls.destroy(made.id(), end);
         throw new BackendUnavailableException(subject + ": the session is closed", null);
     }
 
-    /** Renews a session that was not lately; false if it has ended. */
-    private boolean confirm(SlotSession session) {
-        return System.nanoTime() - session.confirmedNanos() < ttlNanos / 4 || renew(session);
+    /** Renews a session unless it was confirmed a short while ago; false if it has ended. */
+    private boolean confirm(SlotSession session, Deadline end) {
+        return isConfirmedWithin(ttlNanos / 4, session) || renew(session, end);
+    }
+
+    private synchronized boolean isConfirmedWithin(long nanos, SlotSession session) {
+        return System.nanoTime() - session.confirmedNanos() < nanos;
     }
 
     /** Renews a session; false if it has ended. */
-    boolean renew(SlotSession session) {
+    boolean renew(SlotSession session, Deadline end) {
         long start = System.nanoTime();
-        boolean alive = calls.renew(session.id());
+        boolean alive = calls.renew(session.id(), end);
         if (alive) {
             synchronized (this) {
                 session.confirmed(start);
@@ -120,15 +142,55 @@ final class SessionPool {
         return alive;
     }
 
-    /** Renews a session that was not for long: after a pause of this process a grant would end before its first renewal. */
-    void freshen(SlotSession session) {
-        if (System.nanoTime() - session.confirmedNanos() > ttlNanos / 2) {
-            try {
-                renew(session);
-            } catch (SemaphoreException e) {
-                LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
-            }
+    /** Renews sessions that were not confirmed for a long time: after a pause of this process a grant would end at once. */
+    void freshen(Collection<SlotSession> sessions, Deadline end) {
+        try {
+            sideBySide.forEach(
+                    sessions.stream()
+                            .filter(session -> !isConfirmedWithin(ttlNanos / 2, session))
+                            .toList(),
+                    session -> renew(session, end));
+        } catch (SemaphoreException e) {
+            LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
         }
+    }
+
+    /**
+     * Renews sessions, those first that were confirmed longest ago, and none that was confirmed lately: so what is broken off goes
+     * on where it was.
+     *
+     * @param lately what that is, in nanoseconds
+     * @param enough after which no further one is renewed
+     * @param end when to give up
+     * @return those that have ended
+     * @throws BackendUnavailableException if the server does not answer
+     */
+    Set<SlotSession> renewAll(Collection<SlotSession> sessions, long lately, Deadline enough, Deadline end) {
+        List<SlotSession> oldestFirst = new ArrayList<>();
+        synchronized (this) {
+            long now = System.nanoTime();
+            Map<SlotSession, Long> ages = new HashMap<>();
+            sessions.forEach(session -> ages.put(session, now - session.confirmedNanos()));
+            ages.values().removeIf(age -> age < lately);
+            oldestFirst.addAll(ages.keySet());
+            oldestFirst.sort(Comparator.comparing(ages::get, Comparator.reverseOrder()));
+        }
+        Set<SlotSession> ended = ConcurrentHashMap.newKeySet();
+        sideBySide.forEach(oldestFirst, session -> {
+            if (!enough.isPast(System.nanoTime()) && !renew(session, end)) {
+                ended.add(session);
+            }
+        });
+        return ended;
+    }
+
+    /** Returns until when all of these are alive: a time to live after the oldest confirmation; never if there are none. */
+    synchronized Deadline aliveUntil(Collection<SlotSession> sessions) {
+        Deadline until = Deadline.NEVER;
+        for (SlotSession session : sessions) {
+            until = until.earlier(Deadline.at(session.confirmedNanos() + ttlNanos));
+        }
+        return until;
     }
 
     synchronized void putBack(Iterable<SlotSession> unused) {
@@ -152,9 +214,9 @@ final class SessionPool {
     }
 
     /** Ends a session. Returns whether the server has confirmed that: then nothing sent in its name has any effect. */
-    boolean destroy(SlotSession session) {
+    boolean destroy(SlotSession session, Deadline end) {
         drop(session);
-        return calls.destroy(session.id());
+        return calls.destroy(session.id(), end);
     }
 
     /** Notes that a session of an exchange holds a slot now. */
@@ -201,42 +263,28 @@ final class SessionPool {
         return held;
     }
 
-    /** Notes that a hold is lost; false if it was given back meanwhile. Its session is of no more use. */
-    boolean lose(Hold hold, SlotSession session) {
+    /** Notes that holds are lost, but for those that were given back meanwhile, and ends their sessions, which are of no more use. */
+    Set<Hold> lose(Map<Hold, SlotSession> suspects, Deadline end) {
+        Map<Hold, SlotSession> lost = new HashMap<>(suspects);
         synchronized (this) {
-            if (session.state() != SlotSession.State.HELD || holders.get(hold) != session) {
-                return false;
-            }
-            losses++;
-            drop(session);
+            lost.entrySet()
+                    .removeIf(suspect -> suspect.getValue().state() != SlotSession.State.HELD
+                            || holders.get(suspect.getKey()) != suspect.getValue());
+            losses += lost.size();
+            lost.values().forEach(this::drop);
         }
-        calls.destroy(session.id());
-        return true;
+        endAll(lost.values().stream().map(SlotSession::id).toList(), end);
+        return lost.keySet();
     }
 
-    /** Notes that all these holds are lost, and ends their sessions as far as the server answers; the others lapse. */
-    void loseAll(Iterable<Hold> lost) {
-        List<String> ids = new ArrayList<>();
-        synchronized (this) {
-            for (Hold hold : lost) {
-                SlotSession session = holders.get(hold);
-                if (session != null && session.state() == SlotSession.State.HELD) {
-                    losses++;
-                    drop(session);
-                    ids.add(session.id());
-                }
+    /** Ends sessions. When the server does not answer for one it will not answer for the others: they lapse. */
+    void endAll(Collection<String> ids, Deadline end) {
+        AtomicBoolean answers = new AtomicBoolean(true);
+        sideBySide.forEach(ids, id -> {
+            if (answers.get() && !calls.destroy(id, end)) {
+                answers.set(false);
             }
-        }
-        endAll(ids);
-    }
-
-    /** Ends sessions; a server that does not answer for one will not answer for the others: they lapse. */
-    void endAll(Iterable<String> ids) {
-        for (String id : ids) {
-            if (!calls.destroy(id)) {
-                return;
-            }
-        }
+        });
     }
 
     /** How many holds were lost so far: after a loss, what was known of the server is out of date. */

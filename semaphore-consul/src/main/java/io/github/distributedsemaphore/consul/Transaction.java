@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.consul;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParseException;
+import io.github.distributedsemaphore.Deadline;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -90,12 +90,12 @@ final class Transaction {
         }
     }
 
-    Outcome send(ConsulHttp http) {
+    Outcome send(ConsulHttp http, Deadline end) {
         try {
-            return outcome(http.put("/v1/txn", operations.toString()));
+            return outcome(http.put(end, "/v1/txn", operations.toString()));
         } catch (NoReplyException e) {
             return Outcome.of(e.isUnsent() ? Status.NOT_DONE : Status.UNKNOWN, String.valueOf(e.getMessage()));
-        } catch (JsonParseException | IllegalStateException | UnsupportedOperationException e) {
+        } catch (RuntimeException e) {
             return Outcome.of(Status.UNKNOWN, "the answer is not Consul's: " + e.getMessage());
         }
     }

@@ -30,7 +30,7 @@ class AgedSessionTest {
 
     @BeforeEach
     void open() {
-        backend = Consul.openAt("consul://127.0.0.1:" + proxy.address().getPort() + "?detection=22s");
+        backend = Consul.openAt("consul://127.0.0.1:" + proxy.address().getPort() + "?detection=22s&timeout=14s");
         backend.admin().create(name, 3);
         session = backend.open(name, new Consul.Losses());
     }

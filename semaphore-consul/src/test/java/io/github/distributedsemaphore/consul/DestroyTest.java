@@ -9,8 +9,10 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
@@ -75,6 +77,21 @@ class DestroyTest {
         assertThat(watches()).isEqualTo(1);
         backend.close();
         await("the watch ends").atMost(Duration.ofSeconds(10)).until(() -> watches() == 0);
+    }
+
+    @Test
+    void anAnswerThatMakesNoSenseDoesNotEndTheWatchForTheLastHolder() {
+        try (StubServer stub = StubServer.answering("[{\"Key\":{}}]")) {
+            ConsulSettings settings = ConsulSettings.from(
+                    BackendUri.parse("consul://" + stub.address()), HolderInfo.ofThisProcess("test"));
+            try (ConsulHttp http = new ConsulHttp(settings, settings.giveUpAfter(), 2);
+                    DestroyedLocks locks = new DestroyedLocks(http, http)) {
+                locks.watch(new PrefixReader(http, name, name));
+                await("it asks again")
+                        .atMost(Duration.ofSeconds(10))
+                        .until(() -> stub.requests().size() > 1);
+            }
+        }
     }
 
     private long watches() {

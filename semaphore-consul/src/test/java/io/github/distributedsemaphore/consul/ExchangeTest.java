@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -230,6 +231,50 @@ class ExchangeTest {
             giveBack(session, heldBySession().get(0));
             assertThat(hinted.await(1, TimeUnit.SECONDS)).isTrue();
             assertThat(take(rival, 1)).isInstanceOf(Answer.Granted.class);
+        }
+    }
+
+    @Test
+    void afterARunOthersGetATurnIfThereAreAny() {
+        for (int i = 0; i < 20; i++) {
+            assertThat(giveBack(session, takeOne(session)).yieldFor())
+                    .as("nobody else is there")
+                    .isZero();
+        }
+        takeOne(rival);
+        await("the other client is seen").until(() -> {
+            ExchangeResult result = giveBack(session, takeOne(session));
+            return result.othersWaiting() && !result.yieldFor().isZero();
+        });
+        int pairs = 0;
+        Duration turn = Duration.ZERO;
+        while (turn.isZero()) {
+            turn = giveBack(session, takeOne(session)).yieldFor();
+            pairs++;
+        }
+        // On a busy machine a run is over after its time, 50 ms, and not after its number.
+        assertThat(pairs).isLessThanOrEqualTo(8);
+        assertThat(turn).isBetween(Duration.ofMillis(5), Duration.ofMillis(15));
+    }
+
+    @Test
+    void aHintThatThrowsDoesNotEndTheWatch() {
+        takeHolds(session, 3);
+        AtomicInteger hints = new AtomicInteger();
+        try (BackendSession.Watch watch = rival.watch(() -> {
+            hints.incrementAndGet();
+            throw new UnsupportedOperationException("planted");
+        })) {
+            assertThat(watch).isNotNull();
+            giveBack(session, heldBySession().get(0));
+            await("the first hint").until(() -> hints.get() > 0);
+            await("another one, although the first has thrown").until(() -> {
+                takeOne(session);
+                int before = hints.get();
+                giveBack(session, heldBySession().get(0));
+                await().atMost(Duration.ofSeconds(5)).until(() -> hints.get() > before);
+                return true;
+            });
         }
     }
 

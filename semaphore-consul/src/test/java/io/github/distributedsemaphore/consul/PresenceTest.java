@@ -19,12 +19,12 @@ class PresenceTest {
     private final ConsulSettings settings =
             ConsulSettings.from(BackendUri.parse(Consul.uri()), HolderInfo.ofThisProcess("test"));
     private final ConsulHttp operations =
-            new ConsulHttp(settings, ConsulBackend.ANSWER, ConsulBackend.OPERATION_CONNECTIONS);
+            new ConsulHttp(settings, settings.giveUpAfter(), ConsulBackend.OPERATION_CONNECTIONS);
     private final ConsulHttp watches =
             new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
     private final PrefixReader reader = new PrefixReader(operations, name, name);
-    private final SessionPool pool =
-            new SessionPool(new SessionCalls(operations, name, name, settings), name, settings.ttl());
+    private final SessionPool pool = new SessionPool(
+            new SessionCalls(operations, name, name, settings), name, settings.ttl(), new SideBySide(Runnable::run));
     private final PrefixWatcher watcher = new PrefixWatcher(
             operations, watches, reader, pool, new Consul.Losses(), name, new WatchGrace(settings.grace()));
     private final AtomicInteger looks = new AtomicInteger();
@@ -39,7 +39,7 @@ class PresenceTest {
     @AfterEach
     void close() {
         watcher.stop();
-        pool.endAll(pool.close());
+        pool.endAll(pool.close(), operations.end());
         operations.close();
         watches.close();
         rival.close();
@@ -59,13 +59,14 @@ class PresenceTest {
     @Test
     void whoWaitsAndHasNoSessionMakesOne() {
         awaitLooks();
-        await("it is seen").until(() -> reader.read().contenders().keySet().containsAll(pool.ids()));
+        await("it is seen")
+                .until(() -> reader.read(operations.end()).contenders().keySet().containsAll(pool.ids()));
         assertThat(pool.ids()).hasSize(1);
     }
 
     @Test
     void whoWaitsWhileAnExchangeHasAllItsSessionsMakesNoOther() {
-        pool.take(2);
+        pool.take(2, operations.end());
         awaitLooks();
         assertThat(pool.ids()).hasSize(2);
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -36,8 +37,44 @@ class SettingsTest {
                 "consul://localhost?prefix=/a",
                 "consul://localhost?prefix=a/",
                 "consul://localhost?prefix=a%3Fb",
-                "consul://localhost?dc=a%26b")) {
+                "consul://localhost?dc=a%26b",
+                "consul://user:password@localhost",
+                "consul://a%20b",
+                "consul://::1",
+                "consul://localhost?token=a%0Ab",
+                "consul://localhost?timeout=999ms",
+                "consul://localhost?timeout=61s",
+                "consul://localhost?grace=")) {
             assertThatThrownBy(() -> of(uri)).as(uri).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void hostsAreNamesOrAddresses() {
+        assertThat(of("consul://my_host.example:80").host()).isEqualTo("my_host.example");
+        assertThat(of("consul://[::1]:8501").host()).isEqualTo("[::1]");
+        assertThat(of("consul://localhost?grace=none").grace()).isNull();
+    }
+
+    @Test
+    void aCallThatDoesNotWaitEndsWithinThreeTimesTheTimeOut() {
+        for (String uri : List.of("consul://localhost", "consul://localhost?timeout=30s")) {
+            try (SemaphoreBackend backend = Consul.openAt(uri)) {
+                Duration timeout = of(uri).timeout();
+                assertThat(backend.guarantees().operation()).isEqualTo(timeout.multipliedBy(3));
+                assertThat(of(uri).giveUpAfter()).isLessThan(timeout);
+            }
+        }
+        assertThat(of("consul://localhost").timeout()).isEqualTo(Duration.ofSeconds(5));
+    }
+
+    @Test
+    void threeRenewalsThatAreNotAnsweredFitIntoTheTimeToLive() {
+        for (String uri : List.of("consul://a?detection=22s", "consul://a", "consul://a?detection=5m&timeout=1m")) {
+            ConsulSettings settings = of(uri);
+            // The engine waits for a quarter of the interval after a renewal that failed.
+            Duration each = settings.renewalTimeout().plus(settings.renewEvery().dividedBy(4));
+            assertThat(settings.renewEvery().plus(each.multipliedBy(3))).as(uri).isLessThan(settings.ttl());
         }
     }
 

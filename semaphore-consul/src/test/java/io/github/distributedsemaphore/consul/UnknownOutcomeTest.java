@@ -6,14 +6,24 @@ import static io.github.distributedsemaphore.consul.Consul.takeHolds;
 import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -104,5 +114,47 @@ class UnknownOutcomeTest {
         takeHolds(session, 3);
         link.loseAnswers(1);
         assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+    }
+
+    /** Finding out is broken off too, and what it had begun is found out: the answers are those of the first request. */
+    @Test
+    void findingOutWhatWasBrokenOffStillAnswersEveryWant() throws Exception {
+        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress(server.host(), server.port()));
+                SemaphoreBackend cut =
+                        Consul.openAt("consul://127.0.0.1:" + proxy.address().getPort() + "?timeout=2s");
+                BackendSession lonely = cut.open(name, new Consul.Losses())) {
+            // Sessions for the two that are wanted are there, so that nothing but the transaction is sent.
+            List<Hold> first = takeHolds(lonely, 3);
+            Hold held = first.get(0);
+            giveBack(lonely, first.get(1), first.get(2));
+            ExchangeRequest swap = new ExchangeRequest(List.of(held), List.of(1, 1), 1, false);
+            try (LinkFault loss = proxy.lose()) {
+                assertThatThrownBy(() -> lonely.exchange(swap)).isInstanceOf(OutcomeUnknownException.class);
+                assertThat(loss.strikes()).isPositive();
+                Hold rivals = takeOne(session);
+                assertThat(rivals.slot()).isEqualTo(2);
+            }
+            assertThatThrownBy(() -> resolveWhileTheLinkBreaksAgain(proxy, lonely, swap))
+                    .isInstanceOfAny(OutcomeUnknownException.class, BackendUnavailableException.class);
+
+            ExchangeResult result = lonely.resolve(swap);
+            assertThat(result.answers()).containsExactly(Answer.NOT_DONE, Answer.NOT_DONE);
+            assertThat(result.lost()).isEmpty();
+            assertThat(free()).isEqualTo(2);
+        }
+    }
+
+    private static void resolveWhileTheLinkBreaksAgain(TcpProxy proxy, BackendSession session, ExchangeRequest swap) {
+        CompletableFuture<LinkFault> cut = new CompletableFuture<>();
+        try (LinkFault answer = proxy.loseAnswerTo("PUT /v1/txn", Ending.SILENCE)) {
+            Thread breaker = new Thread(() -> {
+                await().pollInterval(Duration.ofMillis(5)).until(() -> answer.strikes() > 0);
+                cut.complete(proxy.lose());
+            });
+            breaker.start();
+            session.resolve(swap);
+        } finally {
+            cut.join().close();
+        }
     }
 }

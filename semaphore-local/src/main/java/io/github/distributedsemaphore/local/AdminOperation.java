@@ -2,20 +2,20 @@ package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
-import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /** One call to the administration of a semaphore. For one thread. */
 final class AdminOperation {
     private final SharedSemaphore shared;
-    private final InterruptShield shield;
+    private final Call call;
     private boolean changes;
 
-    private AdminOperation(SharedSemaphore shared, InterruptShield shield) {
+    private AdminOperation(SharedSemaphore shared, Call call) {
         this.shared = shared;
-        this.shield = shield;
+        this.call = call;
     }
 
     /** What a call does. */
@@ -30,11 +30,12 @@ final class AdminOperation {
         T run() throws IOException;
     }
 
-    static <T> T run(StateDirectory state, String name, Body<T> body) {
+    static <T> T run(StateDirectory state, String name, Duration timeout, Body<T> body) {
         SharedSemaphore shared = state.use(name);
-        try (InterruptShield shield = new InterruptShield()) {
-            AdminOperation operation = new AdminOperation(shared, shield);
+        try (Call call = Call.within(timeout)) {
+            AdminOperation operation = new AdminOperation(shared, call);
             try {
+                state.requireFormat(call);
                 return body.run(operation);
             } catch (IncompatibleStateException e) {
                 throw Failures.of(operation.subject(state), e);
@@ -58,7 +59,7 @@ final class AdminOperation {
 
     /** Runs a step under the semaphore's mutex; empty if the semaphore has no directory. */
     <T> Optional<T> underMutex(Step<T> step) throws IOException {
-        if (!shared.enter(shield)) {
+        if (!shared.enter(call)) {
             return Optional.empty();
         }
         try {
@@ -91,7 +92,7 @@ final class AdminOperation {
         return shared.directory();
     }
 
-    InterruptShield shield() {
-        return shield;
+    Call call() {
+        return call;
     }
 }

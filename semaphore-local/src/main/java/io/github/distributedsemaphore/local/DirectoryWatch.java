@@ -44,8 +44,8 @@ final class DirectoryWatch {
             WatchService current = service;
             if (current == null) {
                 current = directory.getFileSystem().newWatchService();
-                service = current;
                 start(current);
+                service = current;
             }
             WatchKey key = directory.register(
                     current, StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE);
@@ -62,29 +62,39 @@ final class DirectoryWatch {
         }
     }
 
-    private void start(WatchService watched) {
+    private void start(WatchService watched) throws IOException {
         Thread thread = new Thread(() -> run(watched), "semaphore-local-watch");
         thread.setDaemon(true);
-        thread.start();
+        try {
+            thread.start();
+        } catch (OutOfMemoryError e) {
+            end(watched);
+            throw new IOException("no thread could be started", e);
+        }
     }
 
+    /** Ends when the service is closed and at nothing else: every waiter of this process depends on it. */
     private void run(WatchService watched) {
-        try {
-            while (true) {
-                WatchKey key = watched.take();
-                List<WatchEvent<?>> telling = key.pollEvents().stream()
-                        .filter(DirectoryWatch::isTelling)
-                        .toList();
-                boolean gone = !key.reset();
-                Listener listener = gone ? hints.remove(key) : hints.get(key);
-                if (listener != null && (gone || !telling.isEmpty())) {
-                    listener.changed(!gone && telling.stream().allMatch(DirectoryWatch::isRelease));
-                }
+        while (true) {
+            try {
+                tell(watched.take());
+            } catch (ClosedWatchServiceException e) {
+                return;
+            } catch (InterruptedException e) {
+                LOG.debug("an interrupt of the thread that watches directories is ignored", e);
+            } catch (RuntimeException | Error e) {
+                LOG.warn("a change of a directory was not told; waiters ask by their timers", e);
             }
-        } catch (ClosedWatchServiceException e) {
-            LOG.trace("watching has ended");
-        } catch (InterruptedException e) {
-            LOG.warn("somebody interrupted the thread that watches directories; waiters depend on their timers now");
+        }
+    }
+
+    private void tell(WatchKey key) {
+        List<WatchEvent<?>> telling =
+                key.pollEvents().stream().filter(DirectoryWatch::isTelling).toList();
+        boolean gone = !key.reset();
+        Listener listener = gone ? hints.remove(key) : hints.get(key);
+        if (listener != null && (gone || !telling.isEmpty())) {
+            listener.changed(!gone && telling.stream().allMatch(DirectoryWatch::isRelease));
         }
     }
 
@@ -107,13 +117,19 @@ final class DirectoryWatch {
         lock.lock();
         try {
             if (service != null) {
-                service.close();
+                end(service);
                 service = null;
             }
-        } catch (IOException e) {
-            LOG.debug("watching did not end in order", e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    private static void end(WatchService watched) {
+        try {
+            watched.close();
+        } catch (IOException e) {
+            LOG.debug("watching did not end in order", e);
         }
     }
 }

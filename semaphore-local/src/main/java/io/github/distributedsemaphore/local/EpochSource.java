@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.local;
 
-import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -18,18 +17,16 @@ final class EpochSource {
     /** The longest run of epochs for one grant. */
     private static final int MAX_RUN = 1 << 16;
 
-    private static final long DRAW_NANOS = LocalBackend.OPERATION.toNanos() / 5;
-
     private final StateDirectory state;
     private final Path directory;
-    private final InterruptShield shield;
+    private final Call call;
     private LimitFile limit;
 
-    EpochSource(StateDirectory state, Path directory, LimitFile limit, InterruptShield shield) {
+    EpochSource(StateDirectory state, Path directory, LimitFile limit, Call call) {
         this.state = state;
         this.directory = directory;
         this.limit = limit;
-        this.shield = shield;
+        this.call = call;
     }
 
     /**
@@ -55,8 +52,10 @@ final class EpochSource {
     }
 
     private void drawBlock() throws IOException {
-        limit = new LimitFile(limit.limit(), state.drawEpochs(DRAW_NANOS, shield), BootId.CURRENT);
-        limit.write(directory, shield);
+        // Waits for the disk, and for other semaphores.
+        call.requireWaiting();
+        limit = new LimitFile(limit.limit(), state.drawEpochs(call), BootId.CURRENT);
+        limit.write(directory, call.shield());
     }
 
     /**

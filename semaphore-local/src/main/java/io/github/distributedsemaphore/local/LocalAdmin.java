@@ -5,10 +5,10 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
-import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,17 +18,21 @@ import java.util.Optional;
  * broken off anywhere leaves the old state or the new one, and files at most that the next call deletes.
  */
 final class LocalAdmin implements BackendAdmin {
-    private static final long DRAW_NANOS = LocalBackend.OPERATION.toNanos() / 5;
-
     private final StateDirectory state;
+    private final Duration timeout;
 
-    LocalAdmin(StateDirectory state) {
+    LocalAdmin(StateDirectory state, Duration timeout) {
         this.state = state;
+        this.timeout = timeout;
+    }
+
+    private <T> T run(String name, AdminOperation.Body<T> body) {
+        return AdminOperation.run(state, name, timeout, body);
     }
 
     @Override
     public boolean create(String name, int limit) {
-        return AdminOperation.run(state, name, operation -> {
+        return run(name, operation -> {
             // The limit's file is replaced as a whole, so that nobody has to queue for the mutex to find it there.
             if (Files.isDirectory(operation.directory()) && isThere(operation, limit)) {
                 return false;
@@ -57,9 +61,9 @@ final class LocalAdmin implements BackendAdmin {
             return false;
         }
         operation.changes();
-        long base = state.drawEpochs(DRAW_NANOS, operation.shield());
+        long base = state.drawEpochs(operation.call());
         store(operation, new LimitFile(limit, base, BootId.CURRENT));
-        PrivateFiles.syncDirectory(state.path(), operation.shield());
+        PrivateFiles.syncDirectory(state.path(), operation.call().shield());
         return true;
     }
 
@@ -69,7 +73,7 @@ final class LocalAdmin implements BackendAdmin {
         try (SlotTable table = SlotTable.open(directory, limit.limit(), OwnerIndex.NOBODY)) {
             table.createSlots(limit.limit(), limit.base());
         }
-        limit.write(directory, operation.shield());
+        limit.write(directory, operation.call().shield());
         try (SlotTable table = SlotTable.openAll(directory, limit.limit())) {
             table.deleteFreeAbove(limit.limit());
         }
@@ -77,10 +81,8 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
-        return AdminOperation.run(
-                state,
-                name,
-                operation -> operation.underMutex(() -> show(operation)).flatMap(shown -> shown));
+        return run(
+                name, operation -> operation.underMutex(() -> show(operation)).flatMap(shown -> shown));
     }
 
     private static Optional<SemaphoreDescription> show(AdminOperation operation) throws IOException {
@@ -93,9 +95,8 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public List<String> names() {
-        try (InterruptShield shield = new InterruptShield()) {
-            shield.absorb();
-            return state.names().stream().sorted().toList();
+        try (Call call = Call.within(timeout)) {
+            return state.names(call).stream().sorted().toList();
         } catch (IOException e) {
             throw Failures.of("State directory " + state.path(), e);
         }
@@ -103,7 +104,7 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public void resize(String name, int limit) {
-        AdminOperation.run(state, name, operation -> {
+        run(name, operation -> {
             Optional<LimitFile> stored = operation
                     .underMutex(() -> {
                         Optional<LimitFile> old = LimitFile.read(operation.directory());
@@ -111,7 +112,7 @@ final class LocalAdmin implements BackendAdmin {
                             operation.changes();
                             // A slot that was removed before may come back: its epochs must not begin where they began
                             // then.
-                            long base = state.drawEpochs(DRAW_NANOS, operation.shield());
+                            long base = state.drawEpochs(operation.call());
                             store(operation, new LimitFile(limit, base, BootId.CURRENT));
                         }
                         return old;
@@ -128,7 +129,7 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public boolean destroy(String name) {
-        return AdminOperation.run(state, name, operation -> {
+        return run(name, operation -> {
             boolean existed = operation.underMutex(() -> remove(operation)).orElse(false);
             operation.wakeWaiters();
             return existed;
@@ -140,7 +141,7 @@ final class LocalAdmin implements BackendAdmin {
         operation.changes();
         boolean existed = deleteLimit(directory.resolve(LimitFile.NAME));
         if (existed) {
-            PrivateFiles.syncDirectory(directory, operation.shield());
+            PrivateFiles.syncDirectory(directory, operation.call().shield());
         }
         try (SlotTable table = SlotTable.openAll(directory, 0)) {
             if (table.deleteFreeAbove(0) == 0) {
@@ -160,8 +161,7 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public int retiredHolders(String name) {
-        return AdminOperation.run(
-                state,
+        return run(
                 name,
                 operation -> operation
                         .underMutex(() -> {

@@ -5,18 +5,16 @@ import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One client's use of a state directory. */
 final class LocalBackend implements SemaphoreBackend {
     static final int MAX_PERMITS = 10_000;
-    /** Generous: on a machine where hundreds of processes want the processor at the same moment, they queue. */
-    static final Duration OPERATION =
-            Duration.ofSeconds(Math.max(1, Integer.getInteger("semaphore.local.operation.seconds", 300)));
-
     private static final Duration WAKE_UP = Duration.ofMillis(250);
     private static final Duration LOSS_NOTICE = LocalSettings.RENEW_EVERY.multipliedBy(4);
 
@@ -28,7 +26,7 @@ final class LocalBackend implements SemaphoreBackend {
     LocalBackend(StateDirectory state, LocalSettings settings) {
         this.state = state;
         this.settings = settings;
-        this.admin = new LocalAdmin(state);
+        this.admin = new LocalAdmin(state, settings.timeout());
     }
 
     @Override
@@ -44,7 +42,7 @@ final class LocalBackend implements SemaphoreBackend {
                 .detection(Duration.ZERO, settings.detection())
                 .lossNotice(LOSS_NOTICE)
                 .wakeUp(WAKE_UP)
-                .operation(OPERATION)
+                .operation(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
@@ -62,7 +60,8 @@ final class LocalBackend implements SemaphoreBackend {
         return new String[] {
             network,
             "A release reaches waiters of other processes by file system events (inotify on Linux); where there are none,"
-                    + " and when a holder was killed, waiters find out by asking again after " + settings.recheck(true)
+                    + " and when a holder was killed, waiters find out by asking again after "
+                    + Durations.format(settings.recheck(true))
                     + ".",
             "A process that is stopped (SIGSTOP) in the middle of an operation, which takes some ten microseconds, makes"
                     + " all others fail until it goes on; the message names it.",
@@ -72,6 +71,15 @@ final class LocalBackend implements SemaphoreBackend {
     @Override
     public BackendSession open(String name, SessionListener listener) {
         return new LocalSession(state, settings, name);
+    }
+
+    @Override
+    public void ping() {
+        try (Call call = Call.within(settings.timeout())) {
+            state.ping(call);
+        } catch (IOException e) {
+            throw Failures.of("State directory " + state.path(), e);
+        }
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.local;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
-import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
 import java.util.Set;
@@ -19,7 +18,8 @@ import java.util.Set;
  * not inherit its locks.
  *
  * <p>Settings: {@code detection} (100ms to 1m, by default 1s), within which a waiter gets the slot of a process that died;
- * {@code allowNetworkFileSystem} (true or false, by default false), see {@code docs/backends/local.md}.
+ * {@code timeout} (200ms to 5m, by default 5s), within which a call to the backend ends, also when the process that has the
+ * lock of an operation is stopped; {@code allowNetworkFileSystem} (true or false, by default false), see {@code docs/backends/local.md}.
  *
  * <p>Needs a file system with POSIX permissions and locks: Linux or macOS. Thread-safe.
  */
@@ -33,19 +33,20 @@ public final class LocalBackendProvider implements BackendProvider {
     }
 
     /**
-     * Finds or makes the directory and checks that it is private.
+     * Finds or makes the directory and checks that it is private. Does nothing else with it and waits for no lock.
      *
      * @throws IllegalArgumentException also if the directory is on a network file system or one without POSIX permissions
      * @throws io.github.distributedsemaphore.BackendAccessException if others may write the directory, or it belongs to
      *     somebody else
-     * @throws io.github.distributedsemaphore.IncompatibleStateException if something else is kept there
+     * @throws io.github.distributedsemaphore.IncompatibleStateException if there is a file in its place; that the directory is of
+     *     another version is found out by the first call
      */
     @Override
     public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
         LocalSettings settings = LocalSettings.from(uri, self);
-        try (InterruptShield shield = new InterruptShield()) {
-            StateDirectory state = StateDirectory.open(StateDirectoryCheck.prepare(settings), shield);
-            return new LocalBackend(state, settings);
+        // An interrupt does not keep files from being looked at, and is left as it is.
+        try {
+            return new LocalBackend(StateDirectory.open(StateDirectoryCheck.prepare(settings)), settings);
         } catch (IOException e) {
             throw Failures.of("State directory " + settings.directory(), e);
         }

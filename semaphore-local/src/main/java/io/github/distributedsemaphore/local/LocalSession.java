@@ -20,7 +20,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,16 +54,37 @@ final class LocalSession implements BackendSession {
 
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
+        try (Call call = Call.within(settings.timeout())) {
+            return during(call, request);
+        } catch (IOException e) {
+            throw Failures.of(subject(), e);
+        }
+    }
+
+    /** Does the whole exchange if no other thread or process has the mutex: it then takes some ten microseconds. */
+    @Override
+    public @Nullable CompletionStage<ExchangeResult> start(ExchangeRequest request) {
+        try (Call call = Call.withoutWaiting()) {
+            return CompletableFuture.completedFuture(during(call, request));
+        } catch (Call.WouldWaitException e) {
+            return null;
+        } catch (IOException e) {
+            return CompletableFuture.failedFuture(Failures.of(subject(), e));
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private ExchangeResult during(Call call, ExchangeRequest request) throws IOException {
         held.requireOpen(shared.name());
-        try (InterruptShield shield = new InterruptShield()) {
-            Outcome outcome = exchange(request, shield);
+        try {
+            state.requireFormat(call);
+            Outcome outcome = exchange(request, call);
             if (outcome.freed) {
                 shared.wake(this);
             }
             return outcome.result;
         } catch (IncompatibleStateException e) {
-            throw Failures.of(subject(), e);
-        } catch (IOException e) {
             throw Failures.of(subject(), e);
         }
     }
@@ -69,8 +93,8 @@ final class LocalSession implements BackendSession {
         return "Semaphore '" + shared.name() + "' in " + state.path();
     }
 
-    private Outcome exchange(ExchangeRequest request, InterruptShield shield) throws IOException {
-        if (!shared.enter(shield)) {
+    private Outcome exchange(ExchangeRequest request, Call call) throws IOException {
+        if (!shared.enter(call)) {
             held.remove(request.giveBack()).forEach(SlotFile::close);
             List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.MISSING);
             return new Outcome(result(Set.copyOf(request.giveBack()), answers, false), false);
@@ -78,7 +102,7 @@ final class LocalSession implements BackendSession {
         try {
             Optional<LimitFile> limit =
                     request.wants().isEmpty() ? limitForRelease() : LimitFile.read(shared.directory());
-            return limit.isPresent() ? exchange(request, limit.get(), shield) : exchangeWithout(request);
+            return limit.isPresent() ? exchange(request, limit.get(), call) : exchangeWithout(request);
         } finally {
             shared.leave();
         }
@@ -94,12 +118,12 @@ final class LocalSession implements BackendSession {
         }
     }
 
-    private Outcome exchange(ExchangeRequest request, LimitFile limit, InterruptShield shield) throws IOException {
+    private Outcome exchange(ExchangeRequest request, LimitFile limit, Call call) throws IOException {
         Set<Hold> lost = new HashSet<>();
         Set<SlotFile> givenBack = filesOf(request.giveBack(), lost);
         int slots = Math.max(request.wants().isEmpty() ? 0 : limit.limit(), highest(givenBack));
         try (SlotTable table = SlotTable.open(shared.directory(), slots, OwnerIndex.UNKNOWN)) {
-            EpochSource epochs = new EpochSource(state, shared.directory(), limit, shield);
+            EpochSource epochs = new EpochSource(state, shared.directory(), limit, call);
             SlotExchange exchange = new SlotExchange(table, epochs, limit.limit(), settings.self(), owner, givenBack);
             List<Answer> answers = serve(exchange, request);
             drop(held.remove(lost));
@@ -186,7 +210,7 @@ final class LocalSession implements BackendSession {
         List<Hold> still =
                 held.all().stream().filter(request.giveBack()::contains).toList();
         ExchangeResult gaveBack = exchange(new ExchangeRequest(still, List.of(), 1, request.waiting()));
-        List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.FULL);
+        List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.NOT_DONE);
         return result(gaveBack.lost(), answers, gaveBack.othersWaiting());
     }
 
@@ -228,20 +252,13 @@ final class LocalSession implements BackendSession {
     @Override
     public Watch watch(Runnable hint) {
         held.requireOpen(shared.name());
-        try (InterruptShield shield = new InterruptShield()) {
-            shared.addWatcher(this, hint, shield);
-            return () -> endWatch(hint);
+        Watch watch = () -> shared.removeWatcher(this, hint);
+        try (Call call = Call.within(settings.timeout())) {
+            shared.addWatcher(this, hint, call);
+            return watch;
         } catch (IOException e) {
-            endWatch(hint);
+            watch.close();
             throw Failures.of(subject(), e);
-        }
-    }
-
-    private void endWatch(Runnable hint) {
-        try (InterruptShield shield = new InterruptShield()) {
-            shared.removeWatcher(this, hint, shield);
-        } catch (IOException e) {
-            LOG.debug("{}: waiting did not end in order; others look for waiters in vain", subject(), e);
         }
     }
 

@@ -11,10 +11,12 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param directory as it was given
  * @param detection within which time a waiter gets the slot of a process that died
+ * @param timeout within which time a call to the backend ends, whoever has the mutex
  * @param allowNetworkFileSystem whether the directory may be on another machine
  * @param self what to store beside each hold
  */
-record LocalSettings(Path directory, Duration detection, boolean allowNetworkFileSystem, HolderInfo self) {
+record LocalSettings(
+        Path directory, Duration detection, Duration timeout, boolean allowNetworkFileSystem, HolderInfo self) {
     /** How often a holder looks whether its slot file is still in its place. */
     static final Duration RENEW_EVERY = Duration.ofMillis(500);
 
@@ -27,6 +29,8 @@ record LocalSettings(Path directory, Duration detection, boolean allowNetworkFil
         }
         Duration detection =
                 uri.duration("detection", Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofMinutes(1));
+        Duration timeout =
+                uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofMinutes(5));
         String network = uri.text("allowNetworkFileSystem", "false");
         if (!network.equals("true") && !network.equals("false")) {
             throw new IllegalArgumentException(
@@ -37,7 +41,7 @@ record LocalSettings(Path directory, Duration detection, boolean allowNetworkFil
             throw new IllegalArgumentException("The state directory '" + directory
                     + "' is relative: processes started elsewhere would not share it; write local:/path");
         }
-        return new LocalSettings(directory, detection, network.equals("true"), self);
+        return new LocalSettings(directory, detection, timeout, network.equals("true"), self);
     }
 
     /**

@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
@@ -14,6 +13,8 @@ import java.nio.file.WatchKey;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the clients of this process share about one semaphore: its mutex, and who waits.
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * frees a slot looks whether anybody else has such a lock, and only then touches the file whose change wakes the waiters.
  */
 final class SharedSemaphore {
+    private static final Logger LOG = LoggerFactory.getLogger(SharedSemaphore.class);
+
     /** Comes and goes to wake those who watch the directory. */
     static final String RELEASED = "released";
 
@@ -30,15 +33,13 @@ final class SharedSemaphore {
     /** The byte of the mutex file that one of the waiting processes has locked. */
     private static final long LOOKOUT = 1;
 
-    private static final long BUSY_NANOS = LocalBackend.OPERATION.toNanos() / 4;
-
     private final String name;
     private final Path directory;
     private final FileMutex mutex;
     private final DirectoryWatch directoryWatch;
     private final ConcurrentHashMap<Object, Runnable> watchers = new ConcurrentHashMap<>();
     private final long place = ThreadLocalRandom.current().nextLong(LOOKOUT + 1, 1L << 60);
-    private @Nullable FileLock presence;
+    private volatile @Nullable FileLock presence;
     private @Nullable FileLock lookout;
     private @Nullable WatchKey watchKey;
 
@@ -62,12 +63,35 @@ final class SharedSemaphore {
      *
      * @return false if the semaphore has no directory; then there is nothing to {@link #leave}
      */
-    boolean enter(InterruptShield shield) throws IOException {
-        return mutex.lock(BUSY_NANOS, shield);
+    boolean enter(Call call) throws IOException {
+        boolean entered = false;
+        try {
+            entered = mutex.lock(call);
+            return entered;
+        } finally {
+            if (!entered) {
+                dropPresence();
+            }
+        }
     }
 
     void leave() {
         mutex.unlock();
+        dropPresence();
+    }
+
+    /**
+     * Takes back the sign that this process waits, after the last of its waiters has gone. A thread that is busy with the mutex
+     * does it when it has finished: the end of a watch waits for nobody.
+     */
+    private void dropPresence() {
+        try {
+            while (presence != null && watchers.isEmpty() && mutex.tryAmongThreads(this::showPresence)) {
+                LOG.trace("{}: this process does not wait any more", directory);
+            }
+        } catch (IOException e) {
+            LOG.debug("{}: waiting did not end in order; others look for waiters in vain", directory, e);
+        }
     }
 
     /** Deletes what remains of a semaphore without slots. Under the mutex, which goes too. */
@@ -77,9 +101,9 @@ final class SharedSemaphore {
     }
 
     /** Adds a waiter of a session; its hint is called after {@link #wake}, or when the directory shows a change. */
-    void addWatcher(Object session, Runnable hint, InterruptShield shield) throws IOException {
+    void addWatcher(Object session, Runnable hint, Call call) throws IOException {
         watchers.put(session, hint);
-        if (enter(shield)) {
+        if (enter(call)) {
             try {
                 showPresence();
                 watchDirectory();
@@ -98,18 +122,13 @@ final class SharedSemaphore {
         }
     }
 
-    void removeWatcher(Object session, Runnable hint, InterruptShield shield) throws IOException {
+    /** Removes a waiter. Does not wait. */
+    void removeWatcher(Object session, Runnable hint) {
         watchers.remove(session, hint);
-        if (watchers.isEmpty() && enter(shield)) {
-            try {
-                showPresence();
-            } finally {
-                leave();
-            }
-        }
+        dropPresence();
     }
 
-    /** Takes or drops the locks that say that this process waits, and looks out for dead holders. Under the mutex. */
+    /** Takes or drops the locks that say that this process waits, and looks out for dead holders. For one thread at a time. */
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
         presence = takenOrDropped(waiting, presence, place);
@@ -203,7 +222,7 @@ final class SharedSemaphore {
      */
     private void changed(boolean releasedOnly) {
         if (!releasedOnly || mayBeFree()) {
-            watchers.forEach((session, hint) -> hint.run());
+            wake(this);
         }
     }
 
@@ -221,8 +240,6 @@ final class SharedSemaphore {
         if (key != null) {
             directoryWatch.forget(key);
         }
-        try (InterruptShield shield = new InterruptShield()) {
-            mutex.close(shield);
-        }
+        mutex.close();
     }
 }

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.local;
 
-import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
@@ -29,6 +28,7 @@ final class StateDirectory {
     private final Object key;
     private final FileMutex mutex;
     private final DirectoryWatch watch = new DirectoryWatch();
+    private volatile boolean formatKnown;
 
     private StateDirectory(Path path, Object key) {
         this.path = path;
@@ -37,39 +37,54 @@ final class StateDirectory {
     }
 
     /** Opens a directory that {@link StateDirectoryCheck} has found good; to be closed as often as opened. */
-    static StateDirectory open(Path realPath, InterruptShield shield) throws IOException {
+    static StateDirectory open(Path realPath) throws IOException {
         Object key = PrivateFiles.key(realPath);
-        StateDirectory state = LockTable.STATES.use(key, () -> new StateDirectory(realPath, key));
-        boolean good = false;
-        try {
-            state.checkFormat(shield);
-            good = true;
-        } finally {
-            if (!good) {
-                state.close();
-            }
+        return LockTable.STATES.use(key, () -> new StateDirectory(realPath, key));
+    }
+
+    /**
+     * Looks, before the first use, whether this version knows the directory's format, and writes it where there is none.
+     *
+     * @throws io.github.distributedsemaphore.IncompatibleStateException if it does not
+     */
+    void requireFormat(Call call) throws IOException {
+        if (!formatKnown) {
+            call.requireWaiting();
+            checkFormat(call);
+            formatKnown = true;
         }
-        return state;
     }
 
     /** Without the mutex where the file is there, which is replaced as a whole: a crowd that starts up needs no queue. */
-    private void checkFormat(InterruptShield shield) throws IOException {
+    private void checkFormat(Call call) throws IOException {
         Path file = path.resolve(FORMAT);
         if (Files.exists(file)) {
             requireKnownFormat(file);
             return;
         }
-        lock(LocalBackend.OPERATION.toNanos() / 2, shield);
+        lock(call);
         try {
             if (Files.exists(file)) {
                 requireKnownFormat(file);
             } else {
                 String text = StoredText.write(FORMAT, VERSION, Map.of());
-                PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), shield);
+                PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), call.shield());
             }
         } finally {
             mutex.unlock();
         }
+    }
+
+    /** Looks whether the directory is still there, and of a known format. */
+    void ping(Call call) throws IOException {
+        requireFormat(call);
+        if (!PrivateFiles.leadsTo(path, key)) {
+            throw removed();
+        }
+    }
+
+    private NoSuchFileException removed() {
+        return new NoSuchFileException(path.toString(), null, "the state directory was removed");
     }
 
     private static void requireKnownFormat(Path file) throws IOException {
@@ -80,9 +95,9 @@ final class StateDirectory {
         }
     }
 
-    private void lock(long nanos, InterruptShield shield) throws IOException {
-        if (!mutex.lock(nanos, shield)) {
-            throw new NoSuchFileException(path.toString(), null, "the state directory was removed");
+    private void lock(Call call) throws IOException {
+        if (!mutex.lock(call)) {
+            throw removed();
         }
     }
 
@@ -107,7 +122,8 @@ final class StateDirectory {
     }
 
     /** Returns the names of the semaphores, in no order. */
-    List<String> names() throws IOException {
+    List<String> names(Call call) throws IOException {
+        requireFormat(call);
         List<String> names = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(path)) {
             for (Path entry : entries) {
@@ -128,13 +144,13 @@ final class StateDirectory {
      *
      * @return the first epoch of the block; the draw lasts when this returns
      */
-    long drawEpochs(long nanos, InterruptShield shield) throws IOException {
-        lock(nanos, shield);
+    long drawEpochs(Call call) throws IOException {
+        lock(call);
         try {
             Path file = path.resolve(EPOCHS);
             long block = nextBlock(file);
             String text = StoredText.write(EPOCHS, VERSION, Map.of("next", block + 1));
-            PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), shield);
+            PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), call.shield());
             return block * BLOCK;
         } finally {
             mutex.unlock();
@@ -170,8 +186,6 @@ final class StateDirectory {
 
     private void end() {
         watch.close();
-        try (InterruptShield shield = new InterruptShield()) {
-            mutex.close(shield);
-        }
+        mutex.close();
     }
 }

@@ -146,6 +146,24 @@ class ExchangeTest {
     }
 
     @Test
+    void whatBecameOfAnExchangeIsThatItWasNotDone() {
+        Hold hold = takeOne(session);
+        ExchangeRequest request = new ExchangeRequest(List.of(hold), List.of(1), 1, false);
+        ExchangeResult result = session.resolve(request);
+        assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
+        assertThat(result.lost()).isEmpty();
+        assertThat(takeHolds(rival, 3)).hasSize(3);
+    }
+
+    @Test
+    void anEndedSessionStartsNothing() {
+        session.close();
+        assertThat(session.start(new ExchangeRequest(List.of(), List.of(1), 1, false)))
+                .isNotNull()
+                .isCompletedExceptionally();
+    }
+
+    @Test
     void tellsWhetherOthersWait() {
         assertThat(ask(session, 1).othersWaiting()).isFalse();
         BackendSession.Watch waiting = session.watch(() -> {});

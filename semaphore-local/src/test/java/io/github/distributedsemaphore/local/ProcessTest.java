@@ -14,13 +14,20 @@ import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -140,15 +147,135 @@ class ProcessTest {
     }
 
     @Test
-    void whileTheMutexIsNotToBeHadCallsFailAndNameWhoHasIt() {
+    void whileAProcessIsStoppedWithTheMutexEveryCallEndsSoonAndThreadsDoNotPileUp() {
         try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
             child.await("LOCKED");
-            assertThatThrownBy(() -> take(session, 1))
+            child.signal("STOP");
+            long threads = threadsSoFar();
+            for (int i = 0; i < 3; i++) {
+                long start = System.nanoTime();
+                assertThatThrownBy(() -> take(session, 1))
+                        .isInstanceOf(BackendUnavailableException.class)
+                        .hasMessageContaining("process " + child.pid() + ", which is stopped");
+                assertThat(Duration.ofNanos(System.nanoTime() - start))
+                        .isLessThan(backend.guarantees().operation().dividedBy(6));
+            }
+            assertThat(threadsSoFar() - threads).isLessThan(20);
+            assertThat(mutexThreads()).hasSize(1);
+            child.signal("CONT");
+            child.finish();
+        }
+        giveBack(session, takeOne(session));
+        while (!mutexThreads().isEmpty()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Returns the number of the newest thread: numbers are given in turn. */
+    private static long threadsSoFar() {
+        return new Thread(() -> {}).getId();
+    }
+
+    private static List<Thread> mutexThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("semaphore-local-mutex"))
+                .toList();
+    }
+
+    @Test
+    void aWaitForTheMutexThatWasGivenUpIsTakenOverByTheNextCall() {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"));
+                SemaphoreBackend hasty = Local.open(state, "timeout=200ms");
+                BackendSession impatient = session(hasty, "jobs")) {
+            child.await("LOCKED");
+            assertThatThrownBy(() -> take(impatient, 1)).isInstanceOf(BackendUnavailableException.class);
+            List<Thread> waiting = mutexThreads();
+            assertThat(waiting).hasSize(1);
+            CompletableFuture<Answer> patient = CompletableFuture.supplyAsync(() -> take(session, 1));
+            assertThatThrownBy(() -> take(impatient, 1)).isInstanceOf(BackendUnavailableException.class);
+            assertThat(mutexThreads()).isEqualTo(waiting);
+            child.kill();
+            assertThat(patient.join()).isInstanceOf(Answer.Granted.class);
+        }
+    }
+
+    @Test
+    void whileTheMutexIsNotToBeHadCallsFailInTimeAndNameWhoHasIt() {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"));
+                SemaphoreBackend hasty = Local.open(state, "timeout=1s");
+                BackendSession impatient = session(hasty, "jobs")) {
+            child.await("LOCKED");
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> take(impatient, 1))
                     .isInstanceOf(BackendUnavailableException.class)
                     .hasMessageContaining("process " + child.pid());
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
             child.kill();
         }
         giveBack(session, takeOne(session));
+    }
+
+    @Test
+    void anExchangeIsStartedOnlyWhereNobodyHasTheMutex() throws Exception {
+        ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, false);
+        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
+            child.await("LOCKED");
+            assertThat(session.start(request)).isNull();
+            child.signal("STOP");
+            assertThat(session.start(request)).isNull();
+            child.signal("CONT");
+            child.finish();
+        }
+        CompletionStage<ExchangeResult> started = Objects.requireNonNull(session.start(request));
+        assertThat(started.toCompletableFuture()).isDone();
+        Answer answer = started.toCompletableFuture().getNow(null).answers().get(0);
+        giveBack(session, ((Answer.Granted) answer).holds().get(0));
+    }
+
+    @Test
+    void theEndOfAWatchWaitsForNobodyAndIsSeenByOtherProcesses() throws Exception {
+        session.watch(() -> {}).close();
+        Path mutex = state.resolve("n-jobs/mutex");
+        long before = ownLocks(mutex);
+        BackendSession.Watch watch = session.watch(() -> {});
+        assertThat(ownLocks(mutex)).isGreaterThan(before);
+        try (Child child = Child.start("lock", mutex)) {
+            child.await("LOCKED");
+            child.signal("STOP");
+            long start = System.nanoTime();
+            watch.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));
+            assertThat(ownLocks(mutex)).isEqualTo(before);
+            child.kill();
+        }
+    }
+
+    @Test
+    void aThreadThatWaitsForTheMutexTakesBackTheSignOfAWatchThatEndedMeanwhile() throws Exception {
+        Path mutex = state.resolve("n-jobs/mutex");
+        long before = ownLocks(mutex);
+        BackendSession.Watch watch = session.watch(() -> {});
+        try (Child child = Child.start("lock", mutex)) {
+            child.await("LOCKED");
+            CompletableFuture<Answer> waiting = CompletableFuture.supplyAsync(() -> take(session, 1));
+            while (mutexThreads().isEmpty()) {
+                Thread.onSpinWait();
+            }
+            watch.close();
+            child.finish();
+            assertThat(waiting.join()).isInstanceOf(Answer.Granted.class);
+        }
+        assertThat(ownLocks(mutex)).isEqualTo(before);
+    }
+
+    /** Counts what this process has locked of a file, or waits for. */
+    private static long ownLocks(Path file) throws IOException {
+        String inode = ":" + Files.getAttribute(file, "unix:ino");
+        String pid = Long.toString(ProcessHandle.current().pid());
+        return Files.readAllLines(Path.of("/proc/locks")).stream()
+                .map(line -> List.of(line.strip().split("\\s+")))
+                .filter(parts -> parts.contains(pid) && parts.stream().anyMatch(part -> part.endsWith(inode)))
+                .count();
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
@@ -143,8 +144,58 @@ class StateDirectoryTest {
     }
 
     @Test
+    void openingWaitsForNoLock() throws IOException {
+        Path mutex = Files.createFile(directory.resolve("mutex"));
+        try (Child child = Child.start("lock", mutex)) {
+            child.await("LOCKED");
+            child.signal("STOP");
+            long start = System.nanoTime();
+            try (SemaphoreBackend backend = Local.open(directory, "timeout=1s");
+                    BackendSession session = Local.session(backend, "jobs")) {
+                assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));
+                assertThat(session.start(new ExchangeRequest(List.of(), List.of(1), 1, false)))
+                        .isNull();
+                assertThatThrownBy(backend::ping)
+                        .isInstanceOf(BackendUnavailableException.class)
+                        .hasMessageContaining("process " + child.pid() + ", which is stopped");
+                child.signal("CONT");
+                child.finish();
+                backend.ping();
+                assertThat(Local.take(session, 1)).isEqualTo(Answer.MISSING);
+            }
+        }
+    }
+
+    @Test
+    void aPingTellsThatTheDirectoryIsGone() throws IOException {
+        Path state = directory.resolve("state");
+        try (SemaphoreBackend backend = Local.open(state)) {
+            backend.ping();
+            Files.move(state, directory.resolve("aside"));
+            assertThatThrownBy(backend::ping)
+                    .isInstanceOf(BackendUnavailableException.class)
+                    .hasMessageContaining(state.toString())
+                    .hasMessageContaining("removed");
+        }
+    }
+
+    @Test
+    void callsEndSoonByDefaultAndWithinTheSetting() {
+        try (SemaphoreBackend backend = Local.open(directory);
+                SemaphoreBackend slow = Local.open(directory, "timeout=1m")) {
+            assertThat(backend.guarantees().operation()).isEqualTo(Duration.ofSeconds(15));
+            assertThat(slow.guarantees().operation()).isEqualTo(Duration.ofMinutes(3));
+        }
+        assertThatThrownBy(() -> Local.open(directory, "timeout=6m"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("5m");
+    }
+
+    @Test
     void promisesWhatItsSettingsSay() {
         try (SemaphoreBackend backend = Local.open(directory, "detection=200ms")) {
+            assertThat(backend.guarantees().notes())
+                    .anySatisfy(note -> assertThat(note).contains("after 50ms."));
             assertThat(backend.guarantees().detectionMax()).isEqualTo(Duration.ofMillis(200));
             assertThat(backend.guarantees().has(Capability.LEASE)).isFalse();
             assertThat(backend.guarantees().has(Capability.DURABLE_FENCING)).isTrue();

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -21,6 +22,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -156,11 +158,23 @@ class StoredStateTest {
     @Test
     void aDirectoryOfALaterVersionIsRefused() throws IOException {
         Path later = directory.resolve("later");
-        Local.open(later).close();
+        try (SemaphoreBackend now = Local.open(later)) {
+            now.ping();
+        }
         Files.writeString(later.resolve("format"), "distributed-semaphore format 2\n");
-        assertThatThrownBy(() -> Local.open(later))
-                .isInstanceOf(IncompatibleStateException.class)
-                .hasMessageContaining("format 2");
+        try (SemaphoreBackend backend = Local.open(later);
+                BackendSession session = Local.session(backend, "jobs")) {
+            List<ThrowableAssert.ThrowingCallable> calls = List.of(
+                    () -> take(session, 1),
+                    backend::ping,
+                    () -> backend.admin().create("jobs", 1),
+                    () -> backend.admin().names());
+            for (ThrowableAssert.ThrowingCallable call : calls) {
+                assertThatThrownBy(call)
+                        .isInstanceOf(IncompatibleStateException.class)
+                        .hasMessageContaining("format 2");
+            }
+        }
         assertThat(LockTable.STATES.size()).isEqualTo(1);
     }
 
@@ -181,6 +195,17 @@ class StoredStateTest {
         giveBack(session, before);
         Files.delete(SlotFile.path(jobs, 1));
         assertThat(takeOne(session).epoch()).isGreaterThan(before.lastEpoch());
+    }
+
+    @Test
+    void aGrantThatHasToDrawEpochsIsNotStartedAndLeavesNothing() throws IOException {
+        Hold hold = takeOne(session);
+        Files.writeString(SlotFile.path(jobs, 3 - hold.slot()), "noise");
+        ExchangeRequest both = new ExchangeRequest(List.of(hold), List.of(2), 1, false);
+        assertThat(session.start(both)).isNull();
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(admin.describe("jobs").orElseThrow().free()).isEqualTo(1);
+        assertThat(session.exchange(both).answers().get(0)).isInstanceOf(Answer.Granted.class);
     }
 
     @Test

@@ -10,6 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -19,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -143,7 +146,7 @@ class ThreadsTest {
             interrupter.start();
             try {
                 for (int i = 0; i < 2_000; i++) {
-                    Hold hold = takeOne(session);
+                    Hold hold = i % 2 == 0 ? takeOne(session) : startedOrTaken(session);
                     assertThat(session.renew(List.of(hold)).lost()).isEmpty();
                     if (i % 50 == 0) {
                         backend.admin()
@@ -165,6 +168,15 @@ class ThreadsTest {
             assertThat(keeper.check(kept)).isEqualTo(HoldState.HELD);
             assertThat(backend.admin().describe("jobs").orElseThrow().holders()).hasSize(1);
         }
+    }
+
+    private static Hold startedOrTaken(BackendSession session) {
+        CompletionStage<ExchangeResult> started = session.start(new ExchangeRequest(List.of(), List.of(1), 1, false));
+        if (started == null) {
+            return takeOne(session);
+        }
+        Answer answer = started.toCompletableFuture().join().answers().get(0);
+        return ((Answer.Granted) answer).holds().get(0);
     }
 
     @Test

@@ -97,6 +97,33 @@ class WatchTest {
     }
 
     @Test
+    void whatAHintThrowsKeepsNoLaterHintBack() throws Exception {
+        waiter.watch(() -> {
+            hints.release();
+            throw new IllegalStateException("a hint that fails, as a test wants it");
+        });
+        Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+        Files.delete(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void theThreadThatWatchesOutlivesAnInterrupt() throws Exception {
+        waiter.watch(hints::release);
+        Thread watching = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("semaphore-local-watch"))
+                .findFirst()
+                .orElseThrow();
+        watching.interrupt();
+        while (watching.isInterrupted() && watching.isAlive()) {
+            Thread.onSpinWait();
+        }
+        Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
     void grantsAreNotHinted() throws Exception {
         waiter.watch(hints::release);
         takeOne(holder);

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.UriAccess;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** A broker of the kit's own: one that is stopped, killed, robbed of its data and of its users' rights. */
 final class RabbitControl implements ServerControl {
@@ -57,6 +58,16 @@ final class RabbitControl implements ServerControl {
     @Override
     public synchronized String incarnation() {
         return "process " + node.pid();
+    }
+
+    /** The broker is a child of the script that started it, or the script itself. */
+    @Override
+    public synchronized List<Long> processes() {
+        return ProcessHandle.of(node.pid())
+                .map(script -> Stream.concat(Stream.of(script), script.descendants())
+                        .map(ProcessHandle::pid)
+                        .toList())
+                .orElse(List.of());
     }
 
     @Override

@@ -1,18 +1,21 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The connection of one session, with the watch that stands on it. Opens another when it is broken, and then makes sure that
- * epochs rise. For one thread at a time.
+ * epochs rise. For one thread at a time, but for {@link #close}.
  */
 final class ArmedWire {
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final RedisLiveness liveness;
-    private @Nullable RedisWire wire;
+    private volatile @Nullable RedisWire wire;
+    private volatile boolean closed;
     private @Nullable ArmedState state;
     private ArmedState lastKnown;
 
@@ -31,10 +34,8 @@ final class ArmedWire {
         private final StateReading reading;
         private final ArmedState expected;
         private final long sentNanos;
-        private final Deadline deadline;
 
-        private Answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos, Deadline deadline) {
-            this.deadline = deadline;
+        private Answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos) {
             this.replies = replies;
             this.reading = reading;
             this.expected = expected;
@@ -46,17 +47,23 @@ final class ArmedWire {
         }
 
         /** The state; to be asked for after the transaction was looked at, because reading it may fail. */
-        ArmedState state() {
-            RedisWire open = wire;
-            if (open == null || !open.isOpen()) {
+        ArmedState state(Deadline deadline) {
+            ArmedState known = known();
+            return known == null ? rearm(true, deadline) : known;
+        }
+
+        /** The state, if it does not have to be asked for. */
+        @Nullable
+        ArmedState known() {
+            if (!isOpen()) {
                 // The keys have moved to another server since the transaction.
-                return rearm(true, deadline);
+                return null;
             }
             if (reading.isComplete()) {
                 return keep(reading.parse(replies, sentNanos));
             }
             ArmedState known = replies.executed() ? reading.complete(expected, replies) : null;
-            return known == null ? rearm(true, deadline) : remember(known);
+            return known == null ? null : remember(known);
         }
     }
 
@@ -85,11 +92,21 @@ final class ArmedWire {
         return lastKnown;
     }
 
-    /** The state under a watch: of the last transaction, if nothing happened since on this connection. */
-    ArmedState armed(Deadline deadline) {
+    private boolean isOpen() {
         RedisWire open = wire;
-        ArmedState known = state;
-        return open != null && open.isOpen() && known != null ? known : rearm(false, deadline);
+        return open != null && open.isOpen();
+    }
+
+    /** The state under a watch, of the last transaction; null if something happened since on this connection. */
+    @Nullable
+    ArmedState watchedState() {
+        return isOpen() ? state : null;
+    }
+
+    /** The same, asked for if need be. */
+    ArmedState armed(Deadline deadline) {
+        ArmedState known = watchedState();
+        return known == null ? rearm(false, deadline) : known;
     }
 
     /** Begins a new watch and reads the state. */
@@ -134,7 +151,7 @@ final class ArmedWire {
         Answer answer = commit(batch, true, deadline);
         if (answer.replies().committed()) {
             baseChecked = true;
-            return answer.state();
+            return answer.state(deadline);
         }
         return rearm(true, deadline);
     }
@@ -149,15 +166,28 @@ final class ArmedWire {
         return commit(batch, reading(batch, depth, slots), lastKnown.after(step), deadline);
     }
 
+    /** The same, without waiting; the answer comes on a thread that must not wait. */
+    CompletableFuture<Answer> send(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots) {
+        StateReading reading = reading(batch, depth, slots);
+        ArmedState expected = lastKnown.after(step);
+        RedisWire open = watched();
+        state = null;
+        long sent = System.nanoTime();
+        return open.send(batch).thenApply(replies -> answer(replies, reading, expected, sent));
+    }
+
     private Answer commit(CommandBatch batch, StateReading reading, ArmedState expected, Deadline deadline) {
         RedisWire open = watched();
         state = null;
         long sent = System.nanoTime();
-        Replies replies = open.ask(batch, deadline);
+        return answer(open.ask(batch, deadline), reading, expected, sent);
+    }
+
+    private Answer answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos) {
         if (!replies.executed()) {
             chain++;
         }
-        return new Answer(replies, reading, expected, sent, deadline);
+        return new Answer(replies, reading, expected, sentNanos);
     }
 
     /** The connection on which the watch stands: on any other the transaction would be done unconditionally. */
@@ -199,11 +229,14 @@ final class ArmedWire {
         return known;
     }
 
-    /** Whether the server is another one than the time before that this was asked. */
-    boolean takeServerChange() {
-        boolean changed = isOtherServer;
+    /** Whether the server is another one than before, which nobody has dealt with yet. */
+    boolean isOtherServer() {
+        return isOtherServer;
+    }
+
+    /** What the other server may lack was looked for. */
+    void knowServer() {
         isOtherServer = false;
-        return changed;
     }
 
     /** Touches the control key: no transaction that was sent before can be done any more. */
@@ -219,7 +252,7 @@ final class ArmedWire {
             batch.exec();
             Answer answer = commit(batch, true, deadline);
             if (answer.replies().committed()) {
-                return answer.state();
+                return answer.state(deadline);
             }
         }
     }
@@ -266,8 +299,18 @@ final class ArmedWire {
         state = null;
     }
 
-    void close() {
+    /** Nothing is known for sure: the next call begins on a new connection. */
+    void drop() {
         disarm();
+        RedisWire open = wire;
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    /** Ends it for good. From any thread, at any time; does not wait. */
+    void close() {
+        closed = true;
         RedisWire open = wire;
         if (open != null) {
             open.close();
@@ -281,11 +324,17 @@ final class ArmedWire {
         }
         state = null;
         chain++;
-        open = connections.open(layout.control(), deadline);
-        wire = open;
+        if (!closed) {
+            open = connections.open(layout.control(), deadline);
+            wire = open;
+        }
+        if (closed || open == null) {
+            close();
+            throw new BackendUnavailableException(layout.what() + ": the session has ended", null);
+        }
         baseChecked = false;
         String before = server;
-        server = ServerInfo.read(open, "server", deadline).get("run_id");
+        server = open.runId();
         isNewServer = !server.equals(before);
         isOtherServer |= isNewServer && !before.isEmpty();
         return open;

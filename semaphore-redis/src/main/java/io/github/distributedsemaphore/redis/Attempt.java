@@ -28,6 +28,8 @@ final class Attempt {
 
     private final long startNanos = System.nanoTime();
     private boolean claiming = true;
+    private boolean doubtful;
+    private Answer unserved = Answer.FULL;
     private boolean missed;
     private boolean progressed;
     private boolean leftToOthers;
@@ -96,6 +98,21 @@ final class Attempt {
     /** Takes no more slots: what is not served by now is refused. */
     void stopClaiming() {
         claiming = false;
+    }
+
+    /** It is found out now what this exchange did, and no more is done. */
+    void resolve() {
+        claiming = false;
+        unserved = Answer.NOT_DONE;
+    }
+
+    /** Nobody knows how far it came, this class included. */
+    void doubt() {
+        doubtful = true;
+    }
+
+    boolean isDoubtful() {
+        return doubtful;
     }
 
     boolean isClaiming() {
@@ -280,11 +297,11 @@ final class Attempt {
         return Arrays.stream(answers).anyMatch(answer -> !(answer instanceof Answer.Granted));
     }
 
-    /** The answers; whoever has none is refused for now. */
+    /** The answers. */
     List<Answer> answers() {
         List<Answer> all = new ArrayList<>(answers.length);
         for (Answer answer : answers) {
-            all.add(answer == null ? Answer.FULL : answer);
+            all.add(answer == null ? unserved : answer);
         }
         return all;
     }

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -35,6 +36,16 @@ final class Awaiting {
     static boolean lock(ReentrantLock lock, Deadline deadline) {
         try {
             return lock.tryLock() || uninterrupted(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS), deadline);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Returns whether it was acquired in time. */
+    static boolean acquire(Semaphore semaphore, Deadline deadline) {
+        try {
+            return semaphore.tryAcquire()
+                    || uninterrupted(nanos -> semaphore.tryAcquire(nanos, TimeUnit.NANOSECONDS), deadline);
         } catch (ExecutionException | TimeoutException e) {
             throw new AssertionError(e);
         }

@@ -49,11 +49,6 @@ final class ClusterServers implements Servers {
     }
 
     @Override
-    public CompletableFuture<List<HostAndPort>> all() {
-        return look().thenApply(unused -> List.copyOf(Set.copyOf(owners.values())));
-    }
-
-    @Override
     public void forget(HostAndPort server) {
         owners.values().removeIf(server::equals);
     }

@@ -9,6 +9,7 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -102,6 +103,14 @@ final class CommandBatch {
             last = known;
         }
         return known;
+    }
+
+    /** No reply is waited for any longer. Does nothing if it is there, or if nobody waits for it. */
+    void giveUp() {
+        AsyncCommand<String, String, Reply> waitedFor = last;
+        if (waitedFor != null) {
+            waitedFor.completeExceptionally(new TimeoutException("no reply in time"));
+        }
     }
 
     boolean isEmpty() {

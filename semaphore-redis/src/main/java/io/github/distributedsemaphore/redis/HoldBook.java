@@ -166,16 +166,17 @@ final class HoldBook {
     }
 
     /**
-     * Looks whether what is to be given back is still there, if somebody touched the control key since that was known: an
-     * operator may have taken single slots away. The look is under the present watch.
+     * What is to be given back and may not be there any more: somebody touched the control key since it was seen, and an
+     * operator may have taken single slots away.
      */
-    void verify(Attempt attempt, Deadline deadline) {
-        List<Hold> doubtful = attempt.toGiveBack().stream()
+    List<Hold> doubtful(Attempt attempt) {
+        return attempt.toGiveBack().stream()
                 .filter(hold -> !Long.valueOf(wire.chain()).equals(seen.get(hold)))
                 .toList();
-        if (doubtful.isEmpty()) {
-            return;
-        }
+    }
+
+    /** Looks whether these are still there, under the present watch. */
+    void verify(Attempt attempt, List<Hold> doubtful, Deadline deadline) {
         CommandBatch batch = new CommandBatch();
         int stored = batch.add(
                 RedisVerb.HMGET,
@@ -197,16 +198,42 @@ final class HoldBook {
      * this session, which has long given it back, goes back once more.
      */
     void reconcile(Attempt attempt, Deadline deadline) {
+        giveBackUnknown(attempt, stored(deadline));
+    }
+
+    /**
+     * Nobody knows how far this exchange came. What it was to give back is given back if it is not there; what it took is for
+     * nobody, and goes back.
+     *
+     * @param lastNumber the number of the last hold before this exchange
+     */
+    void recover(Attempt attempt, long lastNumber, Deadline deadline) {
+        attempt.forgetTaken();
+        liveness.holds().values().removeIf(value -> value.number() > lastNumber);
+        seen.keySet().retainAll(holds());
+        Map<Integer, String> stored = stored(deadline);
+        attempt.toGiveBack().removeIf(hold -> isGone(hold, stored.get(hold.slot())));
+        giveBackUnknown(attempt, stored);
+    }
+
+    private Map<Integer, String> stored(Deadline deadline) {
         CommandBatch batch = new CommandBatch();
-        int stored = batch.add(RedisVerb.HGETALL, layout.holds());
-        List<Reply> holds = wire.ask(batch, deadline).get(stored).list();
-        Set<HoldValue> known = new HashSet<>(liveness.holds().values());
+        int all = batch.add(RedisVerb.HGETALL, layout.holds());
+        List<Reply> holds = wire.ask(batch, deadline).get(all).list();
+        Map<Integer, String> stored = new HashMap<>();
         for (int i = 0; i + 1 < holds.size(); i += 2) {
-            int slot = ArmedState.slot(layout, holds.get(i).text());
-            HoldValue.parse(holds.get(i + 1).text())
-                    .filter(value -> value.client().equals(liveness.client()) && !known.contains(value))
-                    .ifPresent(value -> attempt.toGiveBack().add(booked(slot, value, 0)));
+            stored.put(
+                    ArmedState.slot(layout, holds.get(i).text()),
+                    holds.get(i + 1).text());
         }
+        return stored;
+    }
+
+    private void giveBackUnknown(Attempt attempt, Map<Integer, String> stored) {
+        Set<HoldValue> known = new HashSet<>(liveness.holds().values());
+        stored.forEach((slot, text) -> HoldValue.parse(text)
+                .filter(value -> value.client().equals(liveness.client()) && !known.contains(value))
+                .ifPresent(value -> attempt.toGiveBack().add(booked(slot, value, 0))));
     }
 
     private boolean isGone(Hold hold, @Nullable String found) {

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.List;
 import java.util.Optional;
@@ -38,7 +39,6 @@ final class RedisAdmin implements BackendAdmin {
     }
 
     private @Nullable Boolean create(RedisLayout layout, int limit, RedisWire wire, Deadline deadline) {
-        String server = ServerInfo.read(wire, "server", deadline).get("run_id");
         CommandBatch batch = watched(layout);
         int control = Control.read(batch, layout);
         int exists = batch.add(RedisVerb.EXISTS, layout.control());
@@ -74,7 +74,7 @@ final class RedisAdmin implements BackendAdmin {
                 RedisLayout.BASE_FIELD,
                 Long.toString(ArmedState.micros(replies.get(time)) << 8),
                 RedisLayout.SERVER_FIELD,
-                server);
+                wire.runId());
         // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
         for (String key : layout.keysOfHolders()) {
             transaction.add(RedisVerb.PERSIST, key);
@@ -131,7 +131,7 @@ final class RedisAdmin implements BackendAdmin {
     private static void sweepIfPossible(RedisLayout layout, RedisWire wire, Deadline deadline) {
         try {
             new RedisPruning(layout, wire).sweep(deadline);
-        } catch (WireException e) {
+        } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.info(
                     "{} is destroyed; what its holders left stays until it is destroyed again: {}",
                     layout.what(),

@@ -8,7 +8,9 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One client's use of a Redis server. */
@@ -20,19 +22,26 @@ final class RedisBackend implements SemaphoreBackend {
     private final RedisChannels channels;
     private final ExclusiveWire transactions;
     private final RedisAdmin admin;
-    private final Guarantees guarantees;
+    private volatile Described described;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    RedisBackend(RedisSettings settings, RedisConnections connections, ServerCheck server) {
+    /**
+     * What is promised.
+     *
+     * @param server on the grounds of what; empty if no server was connected to yet
+     */
+    private record Described(Optional<Greeting.Server> server, Guarantees guarantees) {}
+
+    RedisBackend(RedisSettings settings) {
         this.settings = settings;
-        this.connections = connections;
+        this.connections = new RedisConnections(settings);
         this.channels = new RedisChannels(connections);
         this.transactions = new ExclusiveWire(connections);
         this.admin = new RedisAdmin(transactions, settings.prefix());
-        this.guarantees = guarantees(settings, server);
+        this.described = describe(Optional.empty());
     }
 
-    private static Guarantees guarantees(RedisSettings settings, ServerCheck server) {
+    private Described describe(Optional<Greeting.Server> server) {
         Duration notice = settings.renewEvery().multipliedBy(2).plus(settings.renewal());
         Guarantees.Builder builder = Guarantees.of("redis")
                 .capabilities(
@@ -45,7 +54,7 @@ final class RedisBackend implements SemaphoreBackend {
                 .detection(settings.lease().minus(settings.renewEvery().multipliedBy(2)), settings.detection())
                 .lossNotice(notice)
                 .wakeUp(WAKE_UP)
-                .operation(settings.call().multipliedBy(3))
+                .operation(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
@@ -53,16 +62,41 @@ final class RedisBackend implements SemaphoreBackend {
                 .exposure(Fault.FAIL_OVER, settings.lease())
                 .exposure(Fault.STATE_REMOVED, settings.lease())
                 .sizes(RedisLayout.MAX_NAME_BYTES, Control.MAX_LIMIT);
-        if (server.isDurable()) {
+        if (server.isPresent() && server.get().durable()) {
             builder.capabilities(Capability.DURABLE_STATE);
         }
-        List<String> notes = server.notes();
-        return builder.notes(notes.toArray(String[]::new)).build();
+        List<String> notes = new ArrayList<>(server.map(Greeting.Server::notes)
+                .orElse(List.of(
+                        "No server was connected to yet: whether it logs every change, and DURABLE_STATE with it,"
+                                + " is known after the first call, such as ping.")));
+        notes.add(
+                "A replica that is promoted may lack the last grants: for at most a lease a slot may have two holders.");
+        notes.add("Leases are by the server's clock: if that is set forwards, holders lose permits early by as much.");
+        return new Described(server, builder.notes(notes.toArray(String[]::new)).build());
     }
 
     @Override
     public Guarantees guarantees() {
-        return guarantees;
+        Optional<Greeting.Server> contacted = connections.contacted();
+        Described known = described;
+        if (!known.server().equals(contacted)) {
+            known = describe(contacted);
+            described = known;
+        }
+        return known.guarantees();
+    }
+
+    @Override
+    public void ping() {
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.PING);
+        try {
+            connections
+                    .ask(RedisLayout.names(settings.prefix()), batch, connections.callDeadline())
+                    .requireAll();
+        } catch (RedisErrorException | WireException e) {
+            throw RedisFailures.certain("Redis at " + connections.endpoint(), e);
+        }
     }
 
     @Override

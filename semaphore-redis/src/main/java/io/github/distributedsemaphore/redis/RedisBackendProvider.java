@@ -1,13 +1,9 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendUri;
-import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
-import java.time.Duration;
 import java.util.Set;
 
 /**
@@ -21,19 +17,14 @@ import java.util.Set;
  * guarantees and the rights that a user needs.
  *
  * <p>Settings: {@code detection} (1s to 1h, by default 10s), within which the slot of a process that died is free; {@code
- * prefix} (by default {@code semaphore}), what all keys begin with; {@code startup} (0s to 10m, by default 5s), how long the
- * first connection waits for a server that is starting; {@code minReplicas} (0 to 100, by default 0), how many replicas have
+ * prefix} (by default {@code semaphore}), what all keys begin with; {@code timeout} (200ms to 1m, by default 2s), within which a
+ * server has to answer; {@code minReplicas} (0 to 100, by default 0), how many replicas have
  * to confirm a grant; for TLS {@code ca}, {@code certificate} and {@code key}, files in PEM; for sentinels {@code master},
  * {@code sentinelUser} and {@code sentinelPassword}.
  *
  * <p>Thread-safe.
  */
 public final class RedisBackendProvider implements BackendProvider {
-    /** Loading the client library takes its time, once. */
-    private static final Duration FIRST_CONNECTION = Duration.ofSeconds(5);
-
-    private static final Duration BETWEEN_LOOKS = Duration.ofMillis(100);
-
     /** Creates it, for {@link java.util.ServiceLoader}. */
     public RedisBackendProvider() {}
 
@@ -43,40 +34,16 @@ public final class RedisBackendProvider implements BackendProvider {
     }
 
     /**
-     * Connects and looks at the servers. Waits for them as the setting {@code startup} says; an interrupt ends that wait.
+     * Checks the settings and prepares connections. No I/O but for the files of TLS: the first call connects, and each new
+     * connection looks at its server. Until the server is right, each call that needs one throws {@link
+     * io.github.distributedsemaphore.IncompatibleStateException} if the server is too old, may drop keys when memory is short, or
+     * is of another kind than the URI says; and {@link io.github.distributedsemaphore.BackendAccessException} if it refuses the
+     * credentials or the certificate, or its own certificate is not trusted.
      *
-     * @throws io.github.distributedsemaphore.IncompatibleStateException also if a server is too old, may drop keys when memory
-     *     is short, or is of another kind than the URI says
-     * @throws io.github.distributedsemaphore.BackendAccessException if it refuses the credentials or the certificate, or its
-     *     own certificate is not trusted
+     * @throws IllegalArgumentException if a setting is wrong, or a file of TLS is missing or holds something else
      */
     @Override
     public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
-        RedisSettings settings = RedisSettings.from(uri, self);
-        RedisConnections connections = new RedisConnections(settings);
-        try {
-            return new RedisBackend(settings, connections, firstLook(connections, settings));
-        } catch (RuntimeException e) {
-            connections.close();
-            throw RedisFailures.certain("Redis at " + settings.address(), e);
-        }
-    }
-
-    /** A server may be starting, or reading its data, as this client starts; what it refuses it will refuse later too. */
-    private static ServerCheck firstLook(RedisConnections connections, RedisSettings settings) {
-        Deadline end = Deadline.after(System.nanoTime(), settings.startup());
-        while (true) {
-            try {
-                return connections.check(Deadline.after(System.nanoTime(), FIRST_CONNECTION));
-            } catch (BackendUnavailableException | WireException e) {
-                if (end.isPast(System.nanoTime()) || Thread.currentThread().isInterrupted()) {
-                    throw new BackendUnavailableException(
-                            e.getMessage() + " (waited for " + Durations.format(settings.startup())
-                                    + " for it to start, as the setting 'startup' says)",
-                            e);
-                }
-                Awaiting.pause(Deadline.after(System.nanoTime(), BETWEEN_LOOKS));
-            }
-        }
+        return new RedisBackend(RedisSettings.from(uri, self));
     }
 }

@@ -4,8 +4,10 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -48,18 +50,15 @@ final class RedisChannels implements AutoCloseable {
      */
     void listen(List<String> channels, IntConsumer listener, Deadline deadline) {
         for (String channel : channels) {
-            listeners
-                    .computeIfAbsent(channel, key -> new CopyOnWriteArrayList<>())
-                    .add(listener);
+            listeners.compute(channel, (key, known) -> {
+                List<IntConsumer> all = known == null ? new CopyOnWriteArrayList<>() : known;
+                all.add(listener);
+                return all;
+            });
         }
         try {
             StatefulRedisPubSubConnection<String, String> connection = Awaiting.future(connection(), deadline);
-            Awaiting.future(
-                    connection
-                            .async()
-                            .subscribe(channels.toArray(String[]::new))
-                            .toCompletableFuture(),
-                    deadline);
+            Awaiting.future(subscribe(connection, channels).toCompletableFuture(), deadline);
         } catch (ExecutionException e) {
             forget(channels, listener);
             throw RedisFailures.connecting(connections.endpoint(), e);
@@ -92,9 +91,29 @@ final class RedisChannels implements AutoCloseable {
             lock.unlock();
         }
         if (known != null) {
-            Future<?> unused = known.thenCompose(connection -> connection.isOpen() && !listeners.containsKey(channel)
-                    ? connection.async().unsubscribe(channel)
-                    : CompletableFuture.completedFuture(null));
+            Future<?> unused = known.thenAccept(connection -> unsubscribe(connection, channel));
+        }
+    }
+
+    /** Under the lock, so that it cannot overtake one who listens to the channel since the last one ceased to. */
+    private void unsubscribe(StatefulRedisPubSubConnection<String, String> connection, String channel) {
+        lock.lock();
+        try {
+            if (connection.isOpen() && !listeners.containsKey(channel)) {
+                Future<?> unused = connection.async().unsubscribe(channel).toCompletableFuture();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private RedisFuture<Void> subscribe(
+            StatefulRedisPubSubConnection<String, String> connection, Collection<String> channels) {
+        lock.lock();
+        try {
+            return connection.async().subscribe(channels.toArray(String[]::new));
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -161,8 +180,7 @@ final class RedisChannels implements AutoCloseable {
             return;
         }
         Future<?> unused = connection()
-                .thenCompose(connection ->
-                        connection.async().subscribe(listeners.keySet().toArray(String[]::new)))
+                .thenCompose(connection -> subscribe(connection, listeners.keySet()))
                 .whenComplete((done, failure) -> {
                     if (failure == null) {
                         tellAll();

@@ -5,8 +5,8 @@ import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -29,6 +29,12 @@ final class RedisConnections implements AutoCloseable {
     private static final int MOST_ATTEMPTS = 4;
     private static final Duration SHUTDOWN = Duration.ofSeconds(2);
 
+    /**
+     * How much longer the calls before the first contact may take: on a busy machine the client library loads for seconds. A server
+     * that does not answer is given up after the time-out all the same, for that is counted from the sending.
+     */
+    private static final Duration LOADING = Duration.ofSeconds(30);
+
     /** Before a server is asked again that sent us elsewhere. */
     private static final Duration PAUSE = Duration.ofMillis(5);
 
@@ -38,7 +44,10 @@ final class RedisConnections implements AutoCloseable {
     private final ReentrantLock sharedLock = new ReentrantLock();
     private final WirePool shared = new WirePool(this);
     private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
+    private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
+    private volatile Optional<Greeting.Server> contacted = Optional.empty();
 
+    /** Prepares connections and makes none. */
     RedisConnections(RedisSettings settings) {
         this.settings = settings;
         this.connector = new RedisConnector(settings);
@@ -58,7 +67,8 @@ final class RedisConnections implements AutoCloseable {
 
     /** By when a call that starts now has to be over. */
     Deadline callDeadline() {
-        return Deadline.after(System.nanoTime(), settings.call());
+        Duration most = contacted.isEmpty() ? settings.timeout().plus(LOADING) : settings.timeout();
+        return Deadline.after(System.nanoTime(), most);
     }
 
     /** Opens a connection to the server that has the key. */
@@ -95,10 +105,18 @@ final class RedisConnections implements AutoCloseable {
     }
 
     private RedisWire connect(HostAndPort server, Deadline deadline) {
-        CompletableFuture<StatefulRedisConnection<String, String>> connecting =
-                connector.connect(server, servers.areReplicated());
-        StatefulRedisConnection<String, String> connection = await(connecting, deadline, server.toString());
-        return new RedisWire(connection, server, servers, this::ending);
+        Greeting greeting = new Greeting(settings, servers.areReplicated());
+        StatefulRedisConnection<String, String> connection =
+                await(connector.connect(server, greeting), deadline, server.toString());
+        Greeting.Server found = greeting.found();
+        contacts.put(server, found);
+        contacted = contacts.values().stream().reduce(Greeting.Server::and);
+        return new RedisWire(connection, server, found.runId(), settings.timeout(), servers, this::ending);
+    }
+
+    /** What holds of all servers that were connected to so far; empty before the first. */
+    Optional<Greeting.Server> contacted() {
+        return contacted;
     }
 
     private static <T> T await(CompletableFuture<T> future, Deadline deadline, String endpoint) {
@@ -139,21 +157,6 @@ final class RedisConnections implements AutoCloseable {
         } catch (RejectedExecutionException e) {
             LOG.debug("Closed meanwhile", e);
         }
-    }
-
-    /** Connects for the first time. */
-    ServerCheck check(Deadline deadline) {
-        List<HostAndPort> all = await(servers.all(), deadline, endpoint());
-        ServerCheck check = null;
-        for (HostAndPort server : all) {
-            ServerCheck one = ServerCheck.of(
-                    shared.add(open(server, deadline)), settings.address().kind(), server.toString(), deadline);
-            check = check == null ? one : check.and(one);
-        }
-        if (check == null) {
-            throw new BackendUnavailableException("No node of " + endpoint() + " has any hash slot yet", null);
-        }
-        return check;
     }
 
     /** Asks on the shared connection of the server that has the key; no transactions. */

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
@@ -24,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
 /**
  * Makes connections. None reconnects by itself: Lettuce would send again what was under way, without the WATCH and without the
@@ -54,30 +54,36 @@ final class RedisConnector {
                 // The replies of the newer protocol differ in shape, and it has nothing that we need.
                 .protocolVersion(ProtocolVersion.RESP2)
                 .socketOptions(SocketOptions.builder()
-                        .connectTimeout(settings.call())
+                        .connectTimeout(settings.timeout())
                         .keepAlive(true)
                         .build())
                 // We wait with bounds of our own: a timer for each command would cost more than the command.
                 .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build());
-        settings.tls().ifPresent(files -> options.sslOptions(files.options()));
+        settings.tls().ifPresent(files -> options.sslOptions(files.options(settings.timeout())));
         client.setOptions(options.build());
     }
 
-    /** Opens a connection for commands. */
-    CompletableFuture<StatefulRedisConnection<String, String>> connect(HostAndPort server, boolean master) {
-        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting(), master);
+    /** Opens a connection for commands, on which the server was found to be fit. */
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(HostAndPort server, Greeting greeting) {
+        return greeted(
+                client.connectAsync(StringCodec.UTF8, uri(server)),
+                server,
+                greeting.batch(),
+                replies -> greeting.read(replies, server));
     }
 
     /** Opens a connection for channels. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectPubSub(HostAndPort server) {
-        return greeted(client.connectPubSubAsync(StringCodec.UTF8, uri(server)), server, greeting(), false);
+        CommandBatch greeting = new CommandBatch();
+        settings.addIdentity(greeting);
+        return greeted(client.connectPubSubAsync(StringCodec.UTF8, uri(server)), server, greeting, Replies::requireAll);
     }
 
     /** Asks something on a connection that is made for it. */
     CompletableFuture<Replies> askOnce(HostAndPort server, Credentials credentials, CommandBatch question) {
         CommandBatch greeting = new CommandBatch();
         credentials.addTo(greeting);
-        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting, false)
+        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting, Replies::requireAll)
                 .thenCompose(connection -> dispatched(connection, question, server)
                         .whenComplete((replies, failure) -> ignore(connection.closeAsync())));
     }
@@ -88,30 +94,19 @@ final class RedisConnector {
                 .withPort(server.port())
                 .withSsl(settings.address().encrypted())
                 .withVerifyPeer(SslVerifyMode.FULL)
-                .withTimeout(settings.call())
+                .withTimeout(settings.timeout())
                 .build();
     }
 
-    private CommandBatch greeting() {
-        CommandBatch greeting = new CommandBatch();
-        settings.credentials().addTo(greeting);
-        if (settings.address().database() != 0) {
-            greeting.add(RedisVerb.SELECT, Integer.toString(settings.address().database()));
-        }
-        greeting.add(RedisVerb.PING);
-        return greeting;
-    }
-
     private <C extends StatefulRedisConnection<String, String>> CompletableFuture<C> greeted(
-            CompletionStage<C> connecting, HostAndPort server, CommandBatch greeting, boolean master) {
-        int role = master ? greeting.add(RedisVerb.INFO, "replication") : -1;
+            CompletionStage<C> connecting, HostAndPort server, CommandBatch greeting, Consumer<Replies> check) {
         return connecting.toCompletableFuture().thenCompose(connection -> {
             if (greeting.isEmpty()) {
                 return CompletableFuture.completedFuture(connection);
             }
             return dispatched(connection, greeting, server)
                     .thenApply(replies -> {
-                        requireWelcome(replies, role, server);
+                        check.accept(replies);
                         return connection;
                     })
                     .whenComplete((welcome, failure) -> {
@@ -122,24 +117,13 @@ final class RedisConnector {
         });
     }
 
-    private static void requireWelcome(Replies replies, int role, HostAndPort server) {
-        for (int i = 0; i < replies.all().size(); i++) {
-            if (i != role) {
-                replies.get(i);
-            } else if (replies.all().get(i).error() == null
-                    && new ServerInfo(replies.get(i).text()).get("role").equals("slave")) {
-                throw new BackendUnavailableException("Redis at " + server + " is a replica now", null);
-            }
-        }
-    }
-
     /** Sends commands; without an answer in time it fails and the connection is closed. */
     private CompletableFuture<Replies> dispatched(
             StatefulRedisConnection<String, String> connection, CommandBatch batch, HostAndPort server) {
         CompletableFuture<Replies> answer = new CompletableFuture<>();
         Future<?> timer = timer().schedule(
                         () -> answer.completeExceptionally(new TimeoutException(server + " did not answer in time")),
-                        settings.call().toMillis(),
+                        settings.timeout().toMillis(),
                         TimeUnit.MILLISECONDS);
         ignore(batch.last().whenComplete((reply, failure) -> {
             timer.cancel(false);

@@ -9,6 +9,9 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * its own. That a slot was free is for HSETNX to say. A transaction that comes late, or that is repeated, finds the key
  * touched and does nothing.
  *
- * <p>For one thread at a time.
+ * <p>For one thread at a time, but for {@link #endOverdue}.
  */
 final class RedisExchange {
     private static final Logger LOG = LoggerFactory.getLogger(RedisExchange.class);
@@ -38,6 +41,11 @@ final class RedisExchange {
     private final HoldBook book;
 
     private @Nullable Attempt unknown;
+    private volatile @Nullable Started started;
+
+    /** The number of the last hold before the present exchange. */
+    private long lastNumber;
+
     private long prunedNanos = System.nanoTime();
 
     RedisExchange(RedisLayout layout, RedisConnections connections, RedisLiveness liveness, SessionListener listener) {
@@ -64,9 +72,160 @@ final class RedisExchange {
     }
 
     ExchangeResult exchange(ExchangeRequest request) {
-        Attempt attempt = book.begin(request);
-        Deadline deadline = connections.callDeadline();
+        return complete(begin(request), connections.callDeadline(), null);
+    }
+
+    private Attempt begin(ExchangeRequest request) {
+        lastNumber = plan.lastNumber();
+        return book.begin(request);
+    }
+
+    /**
+     * Starts an exchange and returns without having waited.
+     *
+     * @param end is given the result, or what {@link #exchange} would throw, on any thread
+     * @return false if something has to be asked before there is something to send: then nothing was done
+     */
+    boolean start(ExchangeRequest request, BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end) {
+        ArmedState state = wire.watchedState();
+        if (state == null || wire.isOtherServer() || unknown != null) {
+            return false;
+        }
+        Started begun = new Started(begin(request), end);
+        started = begun;
+        begun.goOn(state);
+        return true;
+    }
+
+    /**
+     * Ends the wait for the reply to a started exchange if its time is over. From any thread; does not wait.
+     *
+     * @return when the time of the present one is over; null if there is none, or it is over
+     */
+    @Nullable
+    Deadline endOverdue() {
+        Started present = started;
+        if (present == null) {
+            return null;
+        }
+        if (!present.deadline.isPast(System.nanoTime())) {
+            return present.deadline;
+        }
+        CommandBatch sent = present.sent;
+        if (sent != null) {
+            sent.giveUp();
+        }
+        return null;
+    }
+
+    /** An exchange of which each reply does the next step, without a thread that waits, as long as that is possible. */
+    private final class Started {
+        private final Attempt attempt;
+        private final Deadline deadline = connections.callDeadline();
+        private final BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end;
+        private volatile @Nullable CommandBatch sent;
+
+        Started(Attempt attempt, BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end) {
+            this.attempt = attempt;
+            this.end = end;
+        }
+
+        private void goOn(ArmedState state) {
+            try {
+                ExchangeResult result = advance(attempt, state, deadline, this);
+                if (result != null) {
+                    end(result, null);
+                }
+            } catch (RuntimeException | Error e) {
+                handOver(e);
+            }
+        }
+
+        /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
+        void send(ArmedState state, Step step) {
+            Transaction transaction = prepare(attempt, state, step);
+            sent = transaction.batch();
+            Future<?> unused = wire.send(transaction.batch(), step, transaction.depth(), attempt.hasMissed())
+                    .whenComplete((answer, failure) -> answered(transaction, answer, failure));
+        }
+
+        private void answered(Transaction transaction, ArmedWire.@Nullable Answer answer, @Nullable Throwable failure) {
+            if (answer == null) {
+                handOver(failure instanceof CompletionException ? failure.getCause() : failure);
+                return;
+            }
+            ArmedState state;
+            try {
+                enter(attempt, transaction, answer.replies());
+                state = answer.known();
+            } catch (RuntimeException | Error e) {
+                handOver(e);
+                return;
+            }
+            if (state == null) {
+                handOver(null);
+            } else {
+                goOn(state);
+            }
+        }
+
+        /** Something has to be asked, or put right: a thread that may wait does the rest. */
+        void handOver(@Nullable Throwable failure) {
+            try {
+                listener.execute(() -> {
+                    ExchangeResult result;
+                    try {
+                        result = complete(attempt, deadline, failure);
+                    } catch (RuntimeException | Error e) {
+                        end(null, e);
+                        return;
+                    }
+                    end(result, null);
+                });
+            } catch (RuntimeException | Error e) {
+                doubt(attempt);
+                end(null, e);
+            }
+        }
+
+        private void end(@Nullable ExchangeResult result, @Nullable Throwable failure) {
+            started = null;
+            end.accept(result, failure);
+        }
+    }
+
+    /**
+     * Does an exchange, or the rest of it.
+     *
+     * @param failure what went wrong with it so far
+     */
+    private ExchangeResult complete(Attempt attempt, Deadline deadline, @Nullable Throwable failure) {
         try {
+            return attempted(attempt, deadline, failure);
+        } catch (SemaphoreException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            doubt(attempt);
+            throw e;
+        }
+    }
+
+    /** A fault of our own, or no memory: nobody knows how far the exchange came. */
+    private void doubt(Attempt attempt) {
+        wire.drop();
+        attempt.doubt();
+        unknown = attempt;
+    }
+
+    private ExchangeResult attempted(Attempt attempt, Deadline deadline, @Nullable Throwable failure) {
+        try {
+            if (failure instanceof MovedException moved) {
+                followMove(attempt, moved, deadline);
+            } else if (failure instanceof RuntimeException known) {
+                throw known;
+            } else if (failure != null) {
+                throw new IllegalStateException(layout.what() + ": " + failure, failure);
+            }
             return run(attempt, deadline);
         } catch (WireException | BackendUnavailableException e) {
             wire.disarm();
@@ -105,17 +264,20 @@ final class RedisExchange {
         }
     }
 
-    /** Takes up an exchange whose transaction was sent and not answered. */
-    ExchangeResult resolve() {
+    /** Takes up an exchange of which nobody knows what it did. */
+    ExchangeResult resolve(ExchangeRequest request) {
         Attempt attempt = unknown;
         if (attempt == null) {
-            throw new IllegalStateException(layout.what() + ": there is no exchange of unknown outcome");
+            // It failed before it began, and left no trace.
+            attempt = begin(request);
+            attempt.doubt();
+            unknown = attempt;
         }
         Deadline deadline = connections.callDeadline();
         try {
-            attempt.stopClaiming();
+            attempt.resolve();
             Step sent = attempt.inFlight();
-            if (sent != null) {
+            if (sent != null || attempt.isDoubtful()) {
                 ArmedState state = wire.touch(deadline);
                 requireConfirmed(deadline);
                 settle(attempt, sent, state, deadline);
@@ -123,7 +285,7 @@ final class RedisExchange {
             ExchangeResult result = run(attempt, deadline);
             unknown = null;
             return result;
-        } catch (RedisErrorException | WireException e) {
+        } catch (RuntimeException e) {
             wire.disarm();
             throw RedisFailures.certain(layout.what(), e);
         }
@@ -132,20 +294,34 @@ final class RedisExchange {
     private ExchangeResult run(Attempt attempt, Deadline deadline) {
         while (true) {
             try {
-                return runHere(attempt, deadline);
-            } catch (MovedException e) {
-                attempt.undone();
-                wire.disarm();
-                if (deadline.isPast(System.nanoTime())) {
-                    throw e;
+                ExchangeResult result = advance(attempt, wire.armed(deadline), deadline, null);
+                if (result != null) {
+                    return result;
                 }
-                Awaiting.pause(RedisConnections.soon());
+            } catch (MovedException e) {
+                followMove(attempt, e, deadline);
             }
         }
     }
 
-    private ExchangeResult runHere(Attempt attempt, Deadline deadline) {
-        ArmedState state = wire.armed(deadline);
+    private void followMove(Attempt attempt, MovedException moved, Deadline deadline) {
+        attempt.undone();
+        wire.disarm();
+        if (deadline.isPast(System.nanoTime())) {
+            throw moved;
+        }
+        Awaiting.pause(RedisConnections.soon());
+    }
+
+    /**
+     * Goes on with an exchange.
+     *
+     * @param begun goes on with it where something has to be sent; null to send it here and to wait
+     * @return null if it was left to that
+     */
+    private @Nullable ExchangeResult advance(
+            Attempt attempt, ArmedState armed, Deadline deadline, @Nullable Started begun) {
+        ArmedState state = armed;
         while (true) {
             if (liveness.isGivenUp(state.isMember())) {
                 loseAll(attempt);
@@ -153,33 +329,29 @@ final class RedisExchange {
             if (attempt.isFresh(state) && plan.isPlaceLost(state)) {
                 plan.forgetPlace();
             }
-            if (wire.takeServerChange()) {
-                book.reconcile(attempt, deadline);
-            }
-            book.verify(attempt, deadline);
-            if (!state.holdsWatched() && plan.wantsTogether(attempt, state)) {
-                state = wire.watchHolds(deadline);
+            if (begun == null) {
+                state = look(attempt, state, deadline);
+            } else if (hasToLook(attempt, state)) {
+                begun.handOver(null);
+                return null;
             }
             Step step = plan.next(attempt, state);
-            if (!step.isEmpty()) {
+            if (!step.isEmpty() && begun != null) {
+                begun.send(state, step);
+                return null;
+            } else if (!step.isEmpty()) {
                 state = commit(attempt, state, step, deadline);
+            } else if (attempt.isServed() && attempt.giveBackSpare()) {
+                continue;
+            } else if (begun != null && hasToAsk(attempt, state)) {
+                begun.handOver(null);
+                return null;
             } else if (attempt.isServed()) {
-                if (!attempt.giveBackSpare()) {
-                    return finish(attempt, state, deadline);
-                }
-            } else if (!attempt.isFresh(state) || (state.usedSlots() == null && state.control() != null)) {
-                state = wire.rearm(true, deadline);
+                return finish(attempt, state, deadline);
+            } else if (isAllKnown(attempt, state)) {
+                state = refuse(attempt, state, deadline);
             } else {
-                if (state.control() == null) {
-                    wire.refuseForeign(deadline);
-                }
-                attempt.refuseBeyond(state.limit());
-                if (attempt.isServed() || !prune(state, deadline)) {
-                    attempt.stopClaiming();
-                } else {
-                    state = wire.rearm(true, deadline);
-                    attempt.freed(state.free(), List.of());
-                }
+                state = wire.rearm(true, deadline);
             }
             if (deadline.isPast(System.nanoTime())) {
                 throw new BackendUnavailableException(
@@ -188,42 +360,107 @@ final class RedisExchange {
         }
     }
 
-    /** Looks for the dead when somebody's time is over, and now and then for slots of clients that are not there at all. */
+    /** Whether something has to be looked at before anything is sent. */
+    private boolean hasToLook(Attempt attempt, ArmedState state) {
+        return wire.isOtherServer()
+                || !book.doubtful(attempt).isEmpty()
+                || (!state.holdsWatched() && plan.wantsTogether(attempt, state));
+    }
+
+    private ArmedState look(Attempt attempt, ArmedState state, Deadline deadline) {
+        if (wire.isOtherServer()) {
+            wire.knowServer();
+            book.reconcile(attempt, deadline);
+        }
+        List<Hold> doubtful = book.doubtful(attempt);
+        if (!doubtful.isEmpty()) {
+            book.verify(attempt, doubtful, deadline);
+        }
+        return !state.holdsWatched() && plan.wantsTogether(attempt, state) ? wire.watchHolds(deadline) : state;
+    }
+
+    /** Whether something has to be asked although nothing is left to be sent. */
+    private boolean hasToAsk(Attempt attempt, ArmedState state) {
+        if (attempt.isServed()) {
+            return isToBeSwept(attempt, state) || (attempt.hasJoined() && isTimeToPrune(state));
+        }
+        return !isAllKnown(attempt, state) || state.control() == null || isTimeToPrune(state);
+    }
+
+    /** Whether enough was read since this exchange began to refuse what does not fit. */
+    private static boolean isAllKnown(Attempt attempt, ArmedState state) {
+        return attempt.isFresh(state) && (state.usedSlots() != null || state.control() == null);
+    }
+
+    private ArmedState refuse(Attempt attempt, ArmedState state, Deadline deadline) {
+        if (state.control() == null) {
+            wire.refuseForeign(deadline);
+        }
+        attempt.refuseBeyond(state.limit());
+        if (attempt.isServed() || !prune(state, deadline)) {
+            attempt.stopClaiming();
+            return state;
+        }
+        ArmedState pruned = wire.rearm(true, deadline);
+        attempt.freed(pruned.free(), List.of());
+        return pruned;
+    }
+
+    /** Somebody's time is over; or now and then, for slots of clients that are not there at all. */
+    private boolean isTimeToPrune(ArmedState state) {
+        return state.firstEndMillis() < state.serverMicros() / 1_000
+                || System.nanoTime() - prunedNanos >= liveness.lease().toNanos();
+    }
+
+    /** Looks for the dead when it is time to. */
     private boolean prune(ArmedState state, Deadline deadline) {
-        long now = System.nanoTime();
-        boolean isTime = state.firstEndMillis() < state.serverMicros() / 1_000;
-        if (!isTime && now - prunedNanos < liveness.lease().toNanos()) {
+        if (!isTimeToPrune(state)) {
             return false;
         }
-        prunedNanos = now;
+        prunedNanos = System.nanoTime();
         return new RedisPruning(layout, wire.forOther(deadline))
                 .prune(state.serverMicros(), liveness.client(), deadline);
     }
 
-    private ArmedState commit(Attempt attempt, ArmedState before, Step step, Deadline deadline) {
+    /** A transaction that is to be sent, with what is needed to understand its replies. */
+    private record Transaction(CommandBatch batch, Step step, Step.Sent sent, int confirmed, ArmedState.Depth depth) {}
+
+    private Transaction prepare(Attempt attempt, ArmedState before, Step step) {
         CommandBatch batch = new CommandBatch().multi();
         Step.Sent sent = step.addTo(batch, layout, liveness);
         batch.exec();
-        Replicas replicas = liveness.replicas();
-        int confirmed = step.claims().isEmpty() ? Replicas.NOT_ASKED : replicas.ask(batch);
+        int confirmed = step.claims().isEmpty()
+                ? Replicas.NOT_ASKED
+                : liveness.replicas().ask(batch);
         attempt.sent(step);
-        ArmedState.Depth depth = plan.depth(attempt, before, step);
-        ArmedWire.Answer answer = wire.commit(batch, step, depth, attempt.hasMissed(), deadline);
-        if (answer.replies().executed()) {
-            attempt.done();
-            plan.committed(step);
-            book.released(attempt, step);
-            book.take(attempt, step, sent, answer.replies());
-            replicas.require(answer.replies(), confirmed);
-            if (attempt.serve()) {
-                plan.granted(step);
-            }
-            answer.replies().requireAllDone();
-            attempt.progress();
-        } else {
+        return new Transaction(batch, step, sent, confirmed, plan.depth(attempt, before, step));
+    }
+
+    private ArmedState commit(Attempt attempt, ArmedState before, Step step, Deadline deadline) {
+        Transaction transaction = prepare(attempt, before, step);
+        ArmedWire.Answer answer =
+                wire.commit(transaction.batch(), step, transaction.depth(), attempt.hasMissed(), deadline);
+        enter(attempt, transaction, answer.replies());
+        return answer.state(deadline);
+    }
+
+    /** Enters in the books what a transaction did. */
+    private void enter(Attempt attempt, Transaction transaction, Replies replies) {
+        if (!replies.executed()) {
             attempt.undone();
+            return;
         }
-        return answer.state();
+        Step step = transaction.step();
+        attempt.done();
+        plan.committed(step);
+        book.released(attempt, step);
+        book.take(attempt, step, transaction.sent(), replies);
+        liveness.replicas().require(replies, transaction.confirmed());
+        if (attempt.serve()) {
+            plan.granted(step);
+        }
+        replies.requireAllDone();
+        attempt.progress();
     }
 
     /** What the lost transaction may have granted counts only if it would count otherwise. */
@@ -236,10 +473,15 @@ final class RedisExchange {
         }
     }
 
-    /** Finds out what became of a transaction, now that it cannot be done any more if it was not. */
-    private void settle(Attempt attempt, Step step, ArmedState state, Deadline deadline) {
-        if (state.isMember()) {
-            book.settle(attempt, step, deadline);
+    /** Finds out what became of the exchange, now that no transaction of it can be done any more. */
+    private void settle(Attempt attempt, @Nullable Step sent, ArmedState state, Deadline deadline) {
+        if (attempt.isDoubtful()) {
+            attempt.forgetTaken();
+        }
+        if (state.isMember() && attempt.isDoubtful()) {
+            book.recover(attempt, lastNumber, deadline);
+        } else if (state.isMember() && sent != null) {
+            book.settle(attempt, sent, deadline);
         }
         plan.forgetPlace();
         attempt.undone();
@@ -256,13 +498,17 @@ final class RedisExchange {
         }
     }
 
+    private static boolean isToBeSwept(Attempt attempt, ArmedState state) {
+        return state.control() == null && attempt.hasProgressed();
+    }
+
     private ExchangeResult finish(Attempt attempt, ArmedState state, Deadline deadline) {
         if (!plan.isQueued()) {
             List<Integer> told = plan.toldInVain();
             attempt.freed(told.size(), told);
         }
         wire.tell(plan.wakeOthers(attempt, state));
-        if (state.control() == null && attempt.hasProgressed()) {
+        if (isToBeSwept(attempt, state)) {
             new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
         } else if (attempt.hasJoined()) {
             // Or else those who died while slots were free would be kept for ever.

@@ -38,7 +38,7 @@ final class RedisFarewell {
             batch.exec();
             ArmedWire.Answer answer = wire.commit(batch, false, deadline);
             boolean left = answer.replies().committed();
-            state = answer.state();
+            state = answer.state(deadline);
             if (left) {
                 wakeMissed(state, slots);
                 break;

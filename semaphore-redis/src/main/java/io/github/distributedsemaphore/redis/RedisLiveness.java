@@ -127,7 +127,7 @@ final class RedisLiveness {
 
     /** What has to have a grant before it counts. */
     Replicas replicas() {
-        return settings.replicas(settings.call());
+        return settings.replicas(settings.timeout());
     }
 
     Duration lease() {
@@ -220,7 +220,7 @@ final class RedisLiveness {
         int life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
         int stored = batch.add(RedisVerb.HGET, layout.holds(), Integer.toString(hold.slot()));
         int control = Control.read(batch, layout);
-        Replies replies = ask(batch, settings.call());
+        Replies replies = ask(batch, settings.timeout());
         if (replies.get(life).isNil()) {
             return HoldState.LOST;
         }
@@ -235,10 +235,7 @@ final class RedisLiveness {
     private Replies ask(CommandBatch batch, Duration atMost) {
         try {
             Replies replies = connections.ask(layout.control(), batch, Deadline.after(System.nanoTime(), atMost));
-            // An error in any reply is one for the whole.
-            for (int i = 0; i < replies.all().size(); i++) {
-                replies.get(i);
-            }
+            replies.requireAll();
             return replies;
         } catch (RedisErrorException | WireException e) {
             throw RedisFailures.certain(layout.what(), e);

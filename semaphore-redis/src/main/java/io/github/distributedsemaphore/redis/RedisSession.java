@@ -13,11 +13,15 @@ import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +30,7 @@ final class RedisSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(RedisSession.class);
 
     /** After this the watch of a session that holds nothing ends, at the price of a round trip when it comes back. */
-    private static final long IDLE_MILLIS = 2_000;
+    private static final Duration IDLE = Duration.ofSeconds(2);
 
     private final RedisLayout layout;
     private final RedisConnections connections;
@@ -35,10 +39,17 @@ final class RedisSession implements BackendSession {
     private final RedisExchange exchange;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    /** An exchange may be under way while the session is closed. */
-    private final ReentrantLock exchanging = new ReentrantLock();
+    /**
+     * What the engine calls one at a time needs this. A message about a slot and a timer compete for it, and only if it is free.
+     * Not a lock: an exchange may end on another thread than it began on.
+     */
+    private final Semaphore lane = new Semaphore(1);
 
-    private final AtomicBoolean restPlanned = new AtomicBoolean();
+    private final AtomicBoolean lookPlanned = new AtomicBoolean();
+
+    /** Not longer than an exchange may take, so that a look that is planned already comes before its time is over. */
+    private final long lookMillis;
+
     private volatile long lastNanos;
 
     RedisSession(
@@ -52,6 +63,7 @@ final class RedisSession implements BackendSession {
         this.connections = connections;
         this.channels = channels;
         this.liveness = new RedisLiveness(layout, connections, transactions, settings);
+        this.lookMillis = Math.min(IDLE.toMillis(), settings.timeout().toMillis());
         this.exchange = new RedisExchange(layout, connections, liveness, listener);
     }
 
@@ -62,58 +74,95 @@ final class RedisSession implements BackendSession {
 
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        return exclusively(exchange::resolve);
+        return exclusively(() -> exchange.resolve(request));
     }
 
     private ExchangeResult exclusively(Supplier<ExchangeResult> action) {
-        exchanging.lock();
+        if (!Awaiting.acquire(lane, connections.callDeadline())) {
+            throw new BackendUnavailableException(
+                    layout.what() + ": the connection is busy, nothing was changed", null);
+        }
         try {
             if (ended.get()) {
                 throw new BackendUnavailableException(layout.what() + ": the session has ended", null);
             }
             return action.get();
         } finally {
-            lastNanos = System.nanoTime();
-            exchanging.unlock();
-            planRest();
-            passOnTold();
+            leaveLane();
         }
+    }
+
+    @Override
+    public @Nullable CompletionStage<ExchangeResult> start(ExchangeRequest request) {
+        if (ended.get() || !lane.tryAcquire()) {
+            return null;
+        }
+        planLook(lookMillis);
+        CompletableFuture<ExchangeResult> stage = new CompletableFuture<>();
+        boolean begun = false;
+        try {
+            begun = exchange.start(request, (result, failure) -> {
+                // First: as soon as the stage completes the engine may start the next.
+                leaveLane();
+                if (result != null) {
+                    stage.complete(result);
+                } else {
+                    stage.completeExceptionally(Objects.requireNonNull(failure));
+                }
+            });
+        } finally {
+            if (!begun) {
+                lane.release();
+            }
+        }
+        return begun ? stage : null;
+    }
+
+    private void leaveLane() {
+        lastNanos = System.nanoTime();
+        lane.release();
+        planLook(lookMillis);
+        passOnTold();
     }
 
     /** A message may come when nobody waits any more, or while an exchange is under way that does not see it. Does not wait. */
     private void passOnTold() {
         boolean more = exchange.choice().hasTold();
-        while (more && exchanging.tryLock()) {
+        while (more && lane.tryAcquire()) {
             try {
                 more = !ended.get()
                         && exchange.place().passOnTold()
                         && exchange.choice().hasTold();
             } finally {
-                exchanging.unlock();
+                lane.release();
             }
         }
     }
 
-    private void planRest() {
-        if (!restPlanned.get() && restPlanned.compareAndSet(false, true)) {
-            connections.later(this::restIfIdle, IDLE_MILLIS);
+    private void planLook(long afterMillis) {
+        if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
+            connections.later(this::look, afterMillis);
         }
     }
 
-    /** On a thread that may not be blocked. */
-    private void restIfIdle() {
-        restPlanned.set(false);
-        if (ended.get()) {
+    /**
+     * Ends a wait for a reply that does not come, and the watch of a session that is idle. One timer for both, and at most one of a
+     * session: a timer for each exchange would cost more than the exchange. On a thread that may not be blocked.
+     */
+    private void look() {
+        lookPlanned.set(false);
+        Deadline due = exchange.endOverdue();
+        if (due != null) {
+            planLook(1 + due.nanosFrom(System.nanoTime()) / 1_000_000);
+        } else if (ended.get()) {
             return;
-        }
-        boolean idle = holds().isEmpty() && System.nanoTime() - lastNanos >= IDLE_MILLIS * 1_000_000;
-        if (!idle) {
-            planRest();
-        } else if (exchanging.tryLock()) {
+        } else if (!holds().isEmpty() || System.nanoTime() - lastNanos < IDLE.toNanos()) {
+            planLook(lookMillis);
+        } else if (lane.tryAcquire()) {
             try {
                 exchange.wire().rest();
             } finally {
-                exchanging.unlock();
+                lane.release();
             }
         }
     }
@@ -160,7 +209,7 @@ final class RedisSession implements BackendSession {
 
     /** Nobody waits here any more; a call that came meanwhile goes to the next in the queue. */
     private void leaveQueue() {
-        if (!Awaiting.lock(exchanging, connections.callDeadline())) {
+        if (!Awaiting.acquire(lane, connections.callDeadline())) {
             return;
         }
         try {
@@ -170,7 +219,7 @@ final class RedisSession implements BackendSession {
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.debug("{}: the place in the queue is given up when the session ends", layout.what(), e);
         } finally {
-            exchanging.unlock();
+            lane.release();
         }
     }
 
@@ -185,7 +234,7 @@ final class RedisSession implements BackendSession {
             return;
         }
         Deadline deadline = connections.callDeadline();
-        boolean alone = Awaiting.lock(exchanging, deadline);
+        boolean alone = Awaiting.acquire(lane, deadline);
         try {
             if (alone && exchange.wire().wasUsed()) {
                 new RedisFarewell(layout, liveness, exchange.wire()).say(deadline);
@@ -195,7 +244,7 @@ final class RedisSession implements BackendSession {
         } finally {
             exchange.wire().close();
             if (alone) {
-                exchanging.unlock();
+                lane.release();
             }
         }
     }

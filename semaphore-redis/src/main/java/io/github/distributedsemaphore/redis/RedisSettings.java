@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param tls what encrypted connections trust; empty if they are not encrypted
  * @param prefix what the names of our keys begin with
  * @param detection within which time the slot of a dead holder is free
- * @param startup how long to wait for a server that is not there yet
+ * @param timeout how long a server may take to answer
  * @param minReplicas how many replicas have to have a grant before it counts
  * @param self what to store about this client
  */
@@ -25,16 +25,16 @@ record RedisSettings(
         Optional<TlsFiles> tls,
         String prefix,
         Duration detection,
-        Duration startup,
+        Duration timeout,
         int minReplicas,
         HolderInfo self) {
     private static final Duration DETECTION = Duration.ofSeconds(10);
     private static final Duration MIN_DETECTION = Duration.ofSeconds(1);
     private static final Duration MAX_DETECTION = Duration.ofHours(1);
-    private static final Duration STARTUP = Duration.ofSeconds(5);
-    private static final Duration MAX_STARTUP = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration MIN_TIMEOUT = Duration.ofMillis(200);
+    private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
     private static final int MOST_REPLICAS = 100;
-    private static final Duration CALL = Duration.ofSeconds(2);
     private static final Duration SHORTEST_RENEWAL = Duration.ofMillis(250);
 
     static RedisSettings from(BackendUri uri, HolderInfo self) {
@@ -49,7 +49,7 @@ record RedisSettings(
                 TlsFiles.from(uri, address.encrypted()),
                 prefix(uri.text("prefix", "semaphore")),
                 uri.duration("detection", DETECTION, MIN_DETECTION, MAX_DETECTION),
-                uri.duration("startup", STARTUP, Duration.ZERO, MAX_STARTUP),
+                uri.duration("timeout", TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT),
                 uri.integer("minReplicas", 0, 0, MOST_REPLICAS),
                 self);
     }
@@ -75,16 +75,23 @@ record RedisSettings(
         return lease().dividedBy(4);
     }
 
-    /** How long one call may take. */
-    Duration call() {
-        return CALL;
+    /** Adds the commands by which a connection says who we are, and which database it is for. */
+    void addIdentity(CommandBatch batch) {
+        credentials.addTo(batch);
+        if (address.database() != 0) {
+            batch.add(RedisVerb.SELECT, Integer.toString(address.database()));
+        }
+        batch.add(RedisVerb.PING);
     }
 
-    /** How long a renewal may take: short enough that it can be repeated on another connection within the lease. */
+    /**
+     * How long a renewal may take: short enough that it can be repeated on another connection within the lease, however long the
+     * time-out is.
+     */
     Duration renewal() {
         Duration third = lease().dividedBy(3);
         Duration atLeast = third.compareTo(SHORTEST_RENEWAL) < 0 ? SHORTEST_RENEWAL : third;
-        return atLeast.compareTo(CALL) > 0 ? CALL : atLeast;
+        return atLeast.compareTo(timeout) > 0 ? timeout : atLeast;
     }
 
     /**

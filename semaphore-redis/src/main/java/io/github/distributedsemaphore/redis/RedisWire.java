@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.AsyncCommand;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +12,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One connection. It does not reconnect: a new connection has no WATCH, so what was decided under the old one must not be
@@ -21,6 +23,8 @@ import java.util.function.BiConsumer;
 final class RedisWire {
     private final StatefulRedisConnection<String, String> connection;
     private final HostAndPort server;
+    private final String runId;
+    private final Duration timeout;
     private final Servers servers;
     private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -29,16 +33,22 @@ final class RedisWire {
      * Takes a connection.
      *
      * @param server where it ends
+     * @param runId names this life of the server; empty if it does not say
+     * @param timeout how long the server may take to answer
      * @param servers is told when that server sends us elsewhere
      * @param closing is given the wire, when it is closed, and the end to wait for
      */
     RedisWire(
             StatefulRedisConnection<String, String> connection,
             HostAndPort server,
+            String runId,
+            Duration timeout,
             Servers servers,
             BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
         this.connection = connection;
         this.server = server;
+        this.runId = runId;
+        this.timeout = timeout;
         this.servers = servers;
         this.closing = closing;
     }
@@ -47,24 +57,63 @@ final class RedisWire {
         return server;
     }
 
+    /** Names the life of the server at the other end; empty if it does not say. */
+    String runId() {
+        return runId;
+    }
+
     boolean isOpen() {
         return !closed.get() && connection.isOpen();
     }
 
     /**
-     * Sends the commands in one write and waits for all replies.
+     * Sends the commands in one write and waits for all replies, for the time-out at most.
      *
      * @throws MovedException if another server is to be asked and nothing was done; the wire is closed then. It is closed too,
      *     without that, if the transaction was done and only what follows it is another server's
      */
     Replies ask(CommandBatch batch, Deadline deadline) {
+        AsyncCommand<String, String, Reply> last = begin(batch);
+        connection.dispatch(batch.commands());
+        try {
+            Awaiting.future(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
+            return replies(batch, null);
+        } catch (ExecutionException e) {
+            return replies(batch, e.getCause());
+        } catch (TimeoutException | CancellationException e) {
+            return replies(batch, e);
+        }
+    }
+
+    /**
+     * Sends the commands in one write and does not wait. The replies come on a thread that must not wait, or the exception that
+     * {@link #ask} would throw.
+     *
+     * @param batch is given up by {@link CommandBatch#giveUp}
+     */
+    CompletableFuture<Replies> send(CommandBatch batch) {
+        CompletableFuture<Replies> replies = begin(batch).handle((reply, failure) -> replies(batch, failure));
+        connection.dispatch(batch.commands());
+        return replies;
+    }
+
+    private AsyncCommand<String, String, Reply> begin(CommandBatch batch) {
         if (!isOpen()) {
             throw new WireException("the connection to " + server + " is lost", null, false);
         }
-        AsyncCommand<String, String, Reply> last = batch.last();
-        connection.dispatch(batch.commands());
-        await(last, batch.isTransaction(), deadline);
-        return here(batch.replies());
+        return batch.last();
+    }
+
+    /** When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server. */
+    private Replies replies(CommandBatch batch, @Nullable Throwable failure) {
+        if (failure == null || failure instanceof RedisCommandExecutionException) {
+            return here(batch.replies());
+        }
+        close();
+        String what = failure instanceof TimeoutException
+                ? server + " did not answer in time"
+                : "the connection to " + server + (failure instanceof CancellationException ? " was closed" : " broke");
+        throw new WireException(what, failure, batch.isTransaction());
     }
 
     private Replies here(Replies replies) {
@@ -77,24 +126,13 @@ final class RedisWire {
                 }
             }
         }
-        return replies;
-    }
-
-    private void await(AsyncCommand<String, String, Reply> command, boolean changes, Deadline deadline) {
-        try {
-            Awaiting.future(command, deadline);
-        } catch (TimeoutException e) {
+        String broken = replies.brokenTransaction();
+        if (broken != null) {
+            // Such as a right that was taken away. The next connection says it in its greeting.
             close();
-            throw new WireException(server + " did not answer in time", e, changes);
-        } catch (ExecutionException e) {
-            // When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server.
-            if (!(e.getCause() instanceof RedisCommandExecutionException)) {
-                close();
-                throw new WireException("the connection to " + server + " broke", e.getCause(), changes);
-            }
-        } catch (CancellationException e) {
-            throw new WireException("the connection to " + server + " was closed", e, changes);
+            throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
         }
+        return replies;
     }
 
     /** Sends the commands in one write; nobody waits for the replies. */

@@ -26,6 +26,27 @@ record Replies(List<Reply> all, int multi, int exec) {
     }
 
     /**
+     * The error that MULTI was answered with although commands behind it were done: each for itself, and under no watch.
+     *
+     * @return null if that is not so
+     */
+    @Nullable
+    String brokenTransaction() {
+        String refusal = multi < 0 ? null : all.get(multi).error();
+        if (refusal == null || all.subList(multi + 1, exec).stream().allMatch(reply -> reply.error() != null)) {
+            return null;
+        }
+        return refusal;
+    }
+
+    /** Throws if the server refused any of the commands. */
+    void requireAll() {
+        for (int i = 0; i < all.size(); i++) {
+            get(i);
+        }
+    }
+
+    /**
      * Tells whether the transaction was done, the whole of it.
      *
      * @return false if it was not, because what it watched was touched

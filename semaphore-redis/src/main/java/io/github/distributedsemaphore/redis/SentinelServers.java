@@ -38,11 +38,6 @@ final class SentinelServers implements Servers {
         }
     }
 
-    @Override
-    public CompletableFuture<List<HostAndPort>> all() {
-        return ask().thenApply(List::of);
-    }
-
     private CompletableFuture<HostAndPort> ask() {
         return FirstAnswer.of(sentinels, this::ask).thenApply(found -> {
             known = found;

@@ -19,13 +19,19 @@ final class ServerClock {
 
     private volatile Reading best = new Reading(0, Long.MAX_VALUE / 2);
 
+    /** What was asked before this was answered by another server. */
+    private long restartNanos = System.nanoTime();
+
     /**
-     * Takes a reading.
+     * Takes a reading, if it is one of the present server.
      *
      * @param sentNanos the local instant before the request was sent, by {@code System.nanoTime}
      * @param serverMicros what the server said, in microseconds since 1970
      */
-    void read(long sentNanos, long serverMicros) {
+    synchronized void read(long sentNanos, long serverMicros) {
+        if (sentNanos - restartNanos < 0) {
+            return;
+        }
         Reading known = best;
         Reading reading = new Reading(sentNanos, serverMicros);
         long now = System.nanoTime();
@@ -36,7 +42,8 @@ final class ServerClock {
     }
 
     /** Takes the first reading of another server, whose clock may be behind or ahead of the other's. */
-    void restart(long sentNanos, long serverMicros) {
+    synchronized void restart(long sentNanos, long serverMicros) {
+        restartNanos = sentNanos;
         best = new Reading(sentNanos, serverMicros);
     }
 

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.Deadline;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -17,19 +16,8 @@ final class ServerInfo {
         });
     }
 
-    static ServerInfo read(RedisWire wire, String section, Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.INFO, section);
-        Reply reply = wire.ask(batch, deadline).all().get(0);
-        return new ServerInfo(reply.error() == null ? reply.text() : "");
-    }
-
     /** The value of an entry; empty if it is not there, or the user may not ask. */
     String get(String entry) {
         return entries.getOrDefault(entry, "");
-    }
-
-    boolean isEmpty() {
-        return entries.isEmpty();
     }
 }

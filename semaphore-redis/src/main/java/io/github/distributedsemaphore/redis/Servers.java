@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.redis;
 
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** Which of the servers that a URI means has the keys of a semaphore. Thread-safe; nothing here blocks. */
@@ -10,9 +9,6 @@ interface Servers {
 
     /** This server could not be reached: what is known of it is forgotten, and asked anew. */
     void forget(HostAndPort server);
-
-    /** All servers that semaphores can be on. */
-    CompletableFuture<List<HostAndPort>> all();
 
     /**
      * Tells whether an error means that another server is to be asked, and remembers what it says about which.
@@ -35,11 +31,6 @@ interface Servers {
         @Override
         public void forget(HostAndPort unreachable) {
             // There is no other.
-        }
-
-        @Override
-        public CompletableFuture<List<HostAndPort>> all() {
-            return CompletableFuture.completedFuture(List.of(server));
         }
 
         @Override

@@ -67,6 +67,7 @@ final class SlotChoice {
 
     /** This session gave it back. */
     void released(int slot) {
+        recent.removeFirstOccurrence(slot);
         recent.addFirst(slot);
         if (recent.size() > REMEMBERED) {
             recent.removeLast();

@@ -221,6 +221,11 @@ final class StepPlan {
         }
     }
 
+    /** The number of the last hold that was planned. */
+    long lastNumber() {
+        return holdNumber;
+    }
+
     boolean isQueued() {
         return queued;
     }

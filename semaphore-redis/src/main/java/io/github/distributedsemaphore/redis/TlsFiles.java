@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
+import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -91,8 +92,8 @@ record TlsFiles(
         }
     }
 
-    SslOptions options() {
-        SslOptions.Builder options = SslOptions.builder().jdkSslProvider();
+    SslOptions options(Duration timeout) {
+        SslOptions.Builder options = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
         if (ca != null) {
             options.trustManager(ca);
         }

@@ -20,10 +20,7 @@ final class WirePool {
             return known;
         }
         wires.values().removeIf(wire -> !wire.isOpen());
-        return add(connections.open(key, deadline));
-    }
-
-    RedisWire add(RedisWire made) {
+        RedisWire made = connections.open(key, deadline);
         wires.put(made.server(), made);
         return made;
     }

@@ -127,7 +127,7 @@ class ClusterTest {
         String user = "user" + prefix.hashCode();
         String address = cluster.uri().replace("://", "://" + user + ":pw@");
         allow(user, RightsTest.documented());
-        assertThatThrownBy(() -> client(address)).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> client(address).ping()).isInstanceOf(BackendAccessException.class);
         allow(user, "+cluster|slots");
         SemaphoreBackend least = client(address);
         for (String name : oneOnEachNode()) {

@@ -58,7 +58,7 @@ class CrashTest {
                         "-cp",
                         System.getProperty("java.class.path"),
                         Child.class.getName(),
-                        redis.uri("detection=1s", "startup=1m"),
+                        redis.uri("detection=1s"),
                         what)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();

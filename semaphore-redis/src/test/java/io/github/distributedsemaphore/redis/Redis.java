@@ -18,6 +18,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What a test has open: clients of the backend, which it drives through the port, and a connection of its own to look at
@@ -44,6 +45,15 @@ final class Redis implements AutoCloseable {
     /** Hears what a session says of its own accord. */
     static final class Ear implements SessionListener {
         final List<Hold> lost = new CopyOnWriteArrayList<>();
+
+        /** How often a session had to wait for something and did so on a thread of the engine. */
+        final AtomicInteger executed = new AtomicInteger();
+
+        @Override
+        public void execute(Runnable task) {
+            executed.incrementAndGet();
+            SessionListener.super.execute(task);
+        }
 
         @Override
         public void lost(Collection<Hold> holds, String reason) {

@@ -61,7 +61,8 @@ class RedisAddressTest {
                 "redis://a?ca=/etc/hostname               | rediss:",
                 "rediss://a?ca=/no/such/file              | no file that can be read",
                 "rediss://a?certificate=/etc/passwd       | give both",
-                "redis://a?startup=1h                     | from",
+                "redis://a?timeout=100ms                  | from 200ms to 1m",
+                "redis://a?timeout=1h                     | from 200ms to 1m",
                 "redis://a?prefix=a:b                     | letters"
             })
     void whatMakesNoSenseIsRefused(String uri, String why) {

@@ -9,9 +9,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -133,10 +135,44 @@ class RightsTest {
         assertThat(take(session(backend, "nowhere"), 1)).isEqualTo(Answer.MISSING);
     }
 
+    /** Or else what follows MULTI in the same write would be done without a transaction. */
+    @Test
+    void withoutTheRightToTransactionsNothingIsDone() {
+        redis.backend().admin().create("jobs", 2);
+        allow("bare", documented().replace("+multi ", ""));
+        SemaphoreBackend backend = as("bare", "");
+        BackendSession session = session(backend, "jobs");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("multi");
+        assertThatThrownBy(() -> backend.admin().create("more", 2)).isInstanceOf(BackendAccessException.class);
+        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isZero();
+        assertThat(redis.commands().exists(redis.layout("more").control())).isZero();
+    }
+
+    @Test
+    void whenTheRightToTransactionsIsTakenAwayMeanwhileItIsFoundOutWhatWasDone() {
+        redis.backend().admin().create("jobs", 2);
+        allow("bare", documented());
+        BackendSession session = session(as("bare", ""), "jobs");
+        Hold kept = takeOne(session);
+        assertThat(server.say("ACL SETUSER bare -multi")).isEqualTo("+OK");
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, false);
+        assertThatThrownBy(() -> session.exchange(one)).isInstanceOf(OutcomeUnknownException.class);
+        assertThatThrownBy(() -> session.resolve(one)).isInstanceOf(BackendAccessException.class);
+        allow("bare", documented());
+        Answer found = session.resolve(one).answers().get(0);
+        int taken = found instanceof Answer.Granted granted ? granted.holds().size() : 0;
+        assertThat(redis.commands().hlen(redis.layout("jobs").holds()))
+                .as("slots that somebody knows to have")
+                .isEqualTo(1L + taken);
+        assertThat(giveBack(session, kept).lost()).isEmpty();
+    }
+
     @Test
     void aDatabaseNeedsOneMore() {
         allow("least", documented());
-        assertThatThrownBy(() -> as("least", "/1")).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> as("least", "/1").ping()).isInstanceOf(BackendAccessException.class);
         allow("least", documented() + " +select");
         assertThat(as("least", "/1").admin().create("jobs", 1)).isTrue();
     }

@@ -13,6 +13,8 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -125,6 +127,32 @@ class StateTest {
         assertThat(commands.hlen(layout.holds())).isZero();
         commands.del(layout.epochs());
         assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
+    @Test
+    void whatMakesAnExchangeFailInAWayThatNobodyForesawIsFoundOutAndGoesBack() {
+        Hold before = takeOne(session);
+        long base = Long.parseLong(commands.hget(layout.control(), RedisLayout.BASE_FIELD));
+        // The grant is done, and then its last epoch is beyond what a number can be.
+        commands.hset(layout.epochs(), "2", Long.toString(Long.MAX_VALUE - base - 10));
+        ExchangeRequest request = new ExchangeRequest(List.of(before), List.of(1, 1), 15, false);
+        commands.hset(layout.epochs(), "1", Long.toString(Long.MAX_VALUE - base - 10));
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(commands.hlen(layout.holds())).isPositive();
+
+        ExchangeResult found = session.resolve(request);
+        assertThat(found.answers()).containsExactly(Answer.NOT_DONE, Answer.NOT_DONE);
+        assertThat(found.lost()).isEmpty();
+        assertThat(commands.hlen(layout.holds())).isZero();
+        commands.del(layout.epochs());
+        assertThat(takeHolds(session, 3)).hasSize(3);
+    }
+
+    @Test
+    void aSemaphoreThatIsDestroyedIsSoWhateverLiesUnderTheKeysOfItsHolders() {
+        commands.set(layout.holds(), "mine");
+        assertThat(admin.destroy("jobs")).isTrue();
+        assertThat(admin.names()).isEmpty();
     }
 
     @ParameterizedTest

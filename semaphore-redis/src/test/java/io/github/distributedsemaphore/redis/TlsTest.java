@@ -112,10 +112,10 @@ class TlsTest {
 
     @Test
     void aServerThatNobodyTrustsIsRefused() {
-        assertThatThrownBy(() -> open("startup=10m"))
+        assertThatThrownBy(() -> open().ping())
                 .isInstanceOf(BackendAccessException.class)
                 .hasMessageContaining("'ca'");
-        assertThatThrownBy(() -> open(ca(client), "startup=10m")).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> open(ca(client)).ping()).isInstanceOf(BackendAccessException.class);
     }
 
     @Test
@@ -124,8 +124,8 @@ class TlsTest {
         int at = RedisServer.freePort();
         try (RedisServer misnamed = start(other, client.certificate(), at)) {
             assertThat(misnamed.say("PING")).isEqualTo("+PONG");
-            String[] shown = {ca(other), "certificate=" + client.certificate(), "key=" + client.key(), "startup=10m"};
-            assertThatThrownBy(() -> open(at, shown))
+            String[] shown = {ca(other), "certificate=" + client.certificate(), "key=" + client.key()};
+            assertThatThrownBy(() -> open(at, shown).ping())
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("matching localhost");
         }
@@ -134,16 +134,16 @@ class TlsTest {
     @Test
     void aClientThatTheServerDoesNotTrustIsRefused() throws Exception {
         Identity stranger = Identity.make(folder, "stranger", "dns:stranger.example");
-        assertThatThrownBy(() -> open(ca(server), "startup=10m"))
+        assertThatThrownBy(() -> open(ca(server)).ping())
                 .isInstanceOf(BackendAccessException.class)
                 .hasMessageContaining("'certificate'");
         String[] strange = {ca(server), "certificate=" + stranger.certificate(), "key=" + stranger.key()};
-        assertThatThrownBy(() -> open(strange)).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> open(strange).ping()).isInstanceOf(BackendAccessException.class);
     }
 
     @Test
     void aServerThatDoesNotSpeakTlsIsUnavailable() {
-        assertThatThrownBy(() -> open(running.port(), ca(server), "startup=0s"))
+        assertThatThrownBy(() -> open(running.port(), ca(server)).ping())
                 .isInstanceOf(BackendUnavailableException.class);
     }
 

@@ -104,7 +104,7 @@ class UnknownOutcomeTest {
         relay.keepRequests();
         ExchangeResult result = unknownThenResolved(request(List.of(), 1));
 
-        assertThat(result.answers()).containsExactly(Answer.FULL);
+        assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
         assertThat(held()).isEqualTo(1);
         deliverAndAwaitIt();
         assertThat(held()).isEqualTo(1);

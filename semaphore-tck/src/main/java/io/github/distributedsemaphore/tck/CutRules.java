@@ -31,7 +31,8 @@ public abstract class CutRules {
     void outOfReachEachCallEndsAsUnavailableAndAfterwardsTheClientWorks(TckFixture tck) {
         String name = tck.create(4);
         Route route = tck.route();
-        SemaphoreClient client = route.client();
+        // Waits that ride out outages have a rule of their own.
+        SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
         Permit held = tck.take(client.semaphore(name), 1).get(0);
         client.admin().describe(name);
         // That the connections are cut is the proof; whether the client tries to make new ones is its own business.

@@ -18,6 +18,7 @@ final class Hygiene {
     /** Threads of the JVM, of JUnit and of the kit, which come and go on their own. */
     private static final List<String> OWN_THREADS = List.of(
             "tck-agent",
+            "tck-heartbeat",
             "tck-proxy",
             "process reaper",
             "ForkJoinPool",

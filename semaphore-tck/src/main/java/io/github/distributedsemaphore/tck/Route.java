@@ -30,6 +30,16 @@ public final class Route {
      * @return a new one, closed after the test
      */
     public SemaphoreClient client() {
-        return tck.own(access.connect(ClientSpec.plain(), proxy.address()));
+        return client(ClientSpec.plain());
+    }
+
+    /**
+     * Connects a client.
+     *
+     * @param spec what it is to be like
+     * @return a new one, closed after the test
+     */
+    public SemaphoreClient client(ClientSpec spec) {
+        return tck.own(access.connect(spec, proxy.address()));
     }
 }

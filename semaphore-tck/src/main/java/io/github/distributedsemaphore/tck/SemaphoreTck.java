@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Tag;
  * that extends the section and implements {@link HarnessSource}. Tag {@code link} has all that need a link (level 2), tag {@code
  * server} all that need a server of the kit's own (level 3).
  *
- * <p>{@code tck.mode} is {@code quick} (by default, under four minutes), {@code full} (under an hour: greater sizes, and a history
+ * <p>{@code tck.mode} is {@code quick} (by default, under five minutes), {@code full} (under an hour: greater sizes, and a history
  * of three minutes under each kind of fault) or {@code soak=DURATION} (the sizes of a quick run, and histories that take
  * so long together); {@code tck.timeout.factor} multiplies all time-outs; {@code tck.seed} repeats the random choices of a run.
  */
@@ -62,6 +62,26 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Interrupt extends InterruptRules {
         /** For JUnit. */
         public Interrupt() {}
+    }
+
+    /** See {@link OutageRules}. */
+    @Nested
+    @DisplayName("3 Silent link")
+    @Tag("outage")
+    @Tag("link")
+    public class Outage extends OutageRules {
+        /** For JUnit. */
+        public Outage() {}
+    }
+
+    /** See {@link StoppedServerRules}. */
+    @Nested
+    @DisplayName("3 Stopped server")
+    @Tag("stopped-server")
+    @Tag("server")
+    public class StoppedServer extends StoppedServerRules {
+        /** For JUnit. */
+        public StoppedServer() {}
     }
 
     /** See {@link ReleaseRules}. */

@@ -37,6 +37,16 @@ public interface ServerControl extends ServerAccess, AutoCloseable {
     String incarnation();
 
     /**
+     * Lists the processes that the server consists of. The kit stops them with SIGSTOP and has them go on; where there are
+     * none, it kills the server and starts it again instead.
+     *
+     * @return their ids now; none if the harness does not know them
+     */
+    default List<Long> processes() {
+        return List.of();
+    }
+
+    /**
      * Adds a replica, which follows the server.
      *
      * @return empty if the adapter or the harness knows no fail-over

@@ -65,7 +65,7 @@ public abstract class StallRules {
 
     private static Silenced silenced(TckFixture tck, Direction[] directions, String free, String full) {
         Route route = tck.route();
-        SemaphoreClient client = route.client();
+        SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
         DistributedSemaphore semaphore = client.semaphore(free);
         Observer.assertWorks(tck, semaphore);
         Attempt<Permit> waiter = Attempt.of(
@@ -83,7 +83,8 @@ public abstract class StallRules {
     void whileTheBackendStallsTheAsynchronousMethodsReturnAtOnce(TckFixture tck) {
         String name = tck.create(4);
         Route route = tck.route();
-        DistributedSemaphore semaphore = route.client().semaphore(name);
+        DistributedSemaphore semaphore =
+                route.client(ClientSpec.plain().with("outagePatience", "0s")).semaphore(name);
         Observer.assertWorks(tck, semaphore);
         List<CompletableFuture<?>> futures = new ArrayList<>();
         try (LinkFault stall = route.proxy().stall()) {

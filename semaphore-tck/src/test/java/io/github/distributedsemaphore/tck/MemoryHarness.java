@@ -41,10 +41,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
     protected final SemaphoreClient connect(ClientSpec spec, Function<HolderInfo, MemoryBackend> kind) {
         HolderInfo self = HolderInfo.ofThisProcess(spec.label());
         SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(kind.apply(self)));
-        if (!spec.label().isEmpty()) {
-            builder.label(spec.label());
-        }
-        spec.settings().forEach(builder::set);
+        wanted(spec).settings().forEach(builder::set);
         SemaphoreClient client = configured(builder).connect();
         clients.add(client);
         return client(client);
@@ -53,6 +50,11 @@ public class MemoryHarness implements SemaphoreTckHarness {
     /** Puts something around a backend. */
     protected SemaphoreBackend backend(MemoryBackend backend) {
         return backend;
+    }
+
+    /** Changes what the kit wants of a client. */
+    protected ClientSpec wanted(ClientSpec spec) {
+        return spec;
     }
 
     /** Adds settings. */

@@ -21,7 +21,7 @@ class RuleBookTest {
 
     @Test
     void hasAllRules() {
-        assertThat(RuleBook.load().rules()).hasSize(119);
+        assertThat(RuleBook.load().rules()).hasSize(125);
     }
 
     @Test

@@ -28,22 +28,12 @@ abstract class AgentControl implements AutoCloseable {
 
     /** Stops the process with SIGSTOP, and proves by the state of each thread that it stands still. */
     public void stop() {
-        process.signal("STOP");
-        long start = System.nanoTime();
-        while (!process.allThreadsAre('T')) {
-            if (System.nanoTime() - start > PATIENCE.toNanos()) {
-                throw new AssertionError("agent " + pid() + " does not stop, its state is " + process.state());
-            }
-            Thread.onSpinWait();
-        }
+        Signals.stop(pid());
     }
 
     /** Has the process go on. */
     public void resume() {
-        process.signal("CONT");
-        if (process.state() == 'T') {
-            throw new AssertionError("agent " + pid() + " does not go on");
-        }
+        Signals.resume(pid());
     }
 
     /**

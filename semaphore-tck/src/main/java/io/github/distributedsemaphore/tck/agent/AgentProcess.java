@@ -17,7 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 
 /** The JVM of an agent, with its lines in and out. Thread-safe. */
 final class AgentProcess {
@@ -109,49 +108,6 @@ final class AgentProcess {
         int status = awaitEnd(patience);
         if (status != KILLED) {
             throw new AssertionError("agent " + pid() + " ended with " + status + " where it was to be killed");
-        }
-    }
-
-    /** Sends a signal with the system's own command, as Java has no call for it. */
-    void signal(String signal) {
-        try {
-            Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid()))
-                    .inheritIO()
-                    .start();
-            if (kill.waitFor() != 0) {
-                throw new AssertionError("kill -" + signal + " " + pid() + " failed");
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new AssertionError("interrupted", e);
-        }
-    }
-
-    /** The letter by which the kernel tells the state of a process: T is stopped. */
-    char state() {
-        try {
-            String stat = Files.readString(Path.of("/proc", Long.toString(pid()), "stat"));
-            return stat.charAt(stat.lastIndexOf(')') + 2);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** Whether every thread of the process is in a state. */
-    boolean allThreadsAre(char state) {
-        try (Stream<Path> threads = Files.list(Path.of("/proc", Long.toString(pid()), "task"))) {
-            return threads.allMatch(thread -> {
-                try {
-                    String stat = Files.readString(thread.resolve("stat"));
-                    return stat.charAt(stat.lastIndexOf(')') + 2) == state;
-                } catch (IOException e) {
-                    return true;
-                }
-            });
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 

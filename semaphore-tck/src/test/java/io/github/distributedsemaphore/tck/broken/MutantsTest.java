@@ -78,7 +78,8 @@ class MutantsTest {
                         PortMutant.values(),
                         AccessMutant.values(),
                         LinkMutant.values(),
-                        ServerMutant.values())
+                        ServerMutant.values(),
+                        OutageMutant.values())
                 .flatMap(Arrays::stream);
     }
 

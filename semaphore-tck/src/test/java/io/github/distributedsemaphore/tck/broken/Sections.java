@@ -19,12 +19,14 @@ import io.github.distributedsemaphore.tck.IsolationRules;
 import io.github.distributedsemaphore.tck.LivenessRules;
 import io.github.distributedsemaphore.tck.LossRules;
 import io.github.distributedsemaphore.tck.LostAnswerRules;
+import io.github.distributedsemaphore.tck.OutageRules;
 import io.github.distributedsemaphore.tck.ReleaseRules;
 import io.github.distributedsemaphore.tck.ResizeRules;
 import io.github.distributedsemaphore.tck.RestartRules;
 import io.github.distributedsemaphore.tck.SafetyRules;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.StallRules;
+import io.github.distributedsemaphore.tck.StoppedServerRules;
 import io.github.distributedsemaphore.tck.StormRules;
 import io.github.distributedsemaphore.tck.TimeoutRules;
 import io.github.distributedsemaphore.tck.VerificationRules;
@@ -92,6 +94,10 @@ final class Sections {
     static class Isolation extends IsolationRules implements Source {}
 
     static class Stall extends StallRules implements Source {}
+
+    static class Outage extends OutageRules implements Source {}
+
+    static class StoppedServer extends StoppedServerRules implements Source {}
 
     static class Restart extends RestartRules implements Source {}
 

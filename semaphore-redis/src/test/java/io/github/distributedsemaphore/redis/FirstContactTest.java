@@ -6,13 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.lettuce.core.AclSetuserArgs;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -22,8 +22,8 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The first connection: a server that is not ready yet is waited for, one that refuses is not. */
-class StartupTest {
+/** The first contact: to connect asks nothing, and each call meets what the server refuses until the server is right. */
+class FirstContactTest {
     private final List<AutoCloseable> open = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
@@ -40,34 +40,46 @@ class StartupTest {
         return resource;
     }
 
-    private static SemaphoreBackend open(String uri) {
-        return new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+    private SemaphoreBackend open(String uri) {
+        return track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test")));
     }
 
-    private Future<SemaphoreBackend> opening(String uri) {
-        return threads.submit(() -> open(uri));
+    private void ping(String uri) {
+        open(uri).ping();
     }
 
     @Test
-    void aServerThatStartsLaterIsWaitedFor() throws Exception {
+    void aServerThatIsNotThereConcernsTheCallsAndNotTheConnect() {
         int port = RedisServer.freePort();
-        String uri = "redis://127.0.0.1:" + port;
-        assertThatThrownBy(() -> open(uri + "?startup=0s"))
+        SemaphoreBackend backend = open("redis://127.0.0.1:" + port);
+        assertThat(backend.guarantees().has(Capability.DURABLE_STATE)).isFalse();
+        assertThat(backend.guarantees().notes()).anyMatch(note -> note.contains("connected to yet"));
+        assertThatThrownBy(backend::ping)
                 .isInstanceOf(BackendUnavailableException.class)
-                .hasMessageContaining("127.0.0.1:" + port)
-                .hasMessageContaining("startup");
-        Future<SemaphoreBackend> opening;
-        try (ServerSocket notYet = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            opening = opening(uri + "?startup=1m");
-            notYet.setSoTimeout(60_000);
-            notYet.accept().close();
-        }
+                .hasMessageContaining("127.0.0.1:" + port);
+        assertThatThrownBy(() -> Redis.ask(backend.open("jobs", new Redis.Ear()), 1))
+                .isInstanceOf(BackendUnavailableException.class);
         track(RedisServer.startAt(port));
-        assertThat(track(opening.get()).guarantees().backend()).isEqualTo("redis");
+        backend.ping();
+        assertThat(backend.guarantees().has(Capability.DURABLE_STATE)).isTrue();
+        assertThat(backend.guarantees().notes()).noneMatch(note -> note.contains("connected to yet"));
     }
 
     @Test
-    void aServerThatReadsItsDataIsWaitedFor() throws Exception {
+    void aServerThatDoesNotAnswerIsGivenUpAfterTheTimeOut() {
+        RedisServer server = track(RedisServer.start());
+        SemaphoreBackend backend = open(server.uri() + "?timeout=300ms");
+        assertThat(backend.guarantees().operation()).isEqualTo(Duration.ofMillis(900));
+        backend.ping();
+        server.freeze();
+        long begin = System.nanoTime();
+        assertThatThrownBy(backend::ping).isInstanceOf(BackendUnavailableException.class);
+        assertThat(Duration.ofNanos(System.nanoTime() - begin))
+                .isBetween(Duration.ofMillis(300), Duration.ofMillis(900));
+    }
+
+    @Test
+    void aServerThatReadsItsDataIsUnavailableUntilItHas() {
         RedisServer server = track(RedisServer.startForDebug("--rdbcompression", "no"));
         assertThat(server.say("DEBUG POPULATE 160 filler 500000")).isEqualTo("+OK");
         assertThat(server.say("SAVE")).isEqualTo("+OK");
@@ -75,33 +87,41 @@ class StartupTest {
         // For twenty seconds it reads, and looks after its clients every two megabytes, or until it is told to be
         // quick.
         server.beginRestart("--appendonly", "no", "--key-load-delay", "125000");
-        assertThatThrownBy(() -> open(server.uri() + "?startup=0s"))
+        SemaphoreBackend backend = open(server.uri());
+        assertThatThrownBy(backend::ping)
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("LOADING");
-        Future<SemaphoreBackend> opening = opening(server.uri() + "?startup=1m");
         // Before 7.0 this is refused until it has read all.
         server.say("CONFIG SET key-load-delay 0");
-        assertThat(track(opening.get()).guarantees().backend()).isEqualTo("redis");
+        await().atMost(Duration.ofMinutes(1))
+                .ignoreExceptionsInstanceOf(BackendUnavailableException.class)
+                .untilAsserted(backend::ping);
     }
 
     @Test
-    void aRefusalIsNeverTakenForALostConnectionAndNotWaitedFor() throws Exception {
+    void aRefusalIsNeverTakenForALostConnectionAndMeetsEachCall() throws Exception {
         RedisServer server = track(RedisServer.start());
         Redis redis = track(new Redis(server.uri()));
         redis.commands().aclSetuser("poor", AclSetuserArgs.Builder.on().addPassword("pw"));
         redis.commands().aclSetuser("default", AclSetuserArgs.Builder.on().addPassword("secret"));
-        String host = "127.0.0.1:" + server.port() + "?startup=10m";
-        List<String> refused = List.of("redis://" + host, "redis://:wrong@" + host, "redis://poor:pw@" + host);
-        List<Future<SemaphoreBackend>> all = new ArrayList<>();
-        for (int i = 0; i < 30; i++) {
-            all.add(opening(refused.get(i % refused.size())));
+        String host = "127.0.0.1:" + server.port();
+        List<SemaphoreBackend> refused =
+                List.of(open("redis://" + host), open("redis://:wrong@" + host), open("redis://poor:pw@" + host));
+        List<Future<?>> all = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            for (SemaphoreBackend backend : refused) {
+                all.add(threads.submit(backend::ping));
+                all.add(threads.submit(() -> Redis.ask(backend.open("jobs", new Redis.Ear()), 1)));
+                all.add(threads.submit(() -> backend.admin().describe("jobs")));
+            }
         }
-        for (Future<SemaphoreBackend> one : all) {
+        for (Future<?> one : all) {
             assertThatThrownBy(one::get)
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(BackendAccessException.class);
         }
         redis.commands().aclSetuser("default", AclSetuserArgs.Builder.on().nopass());
+        refused.get(0).ping();
     }
 
     @Test
@@ -109,17 +129,17 @@ class StartupTest {
         RedisServer server = track(RedisServer.start());
         RedisServer sentinel = track(RedisServer.sentinel("main", server.port(), "pw"));
         RedisServer node = track(RedisServer.startNode());
-        assertThatThrownBy(() -> open(sentinel.uri()))
+        assertThatThrownBy(() -> ping(sentinel.uri()))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("redis-sentinel:");
-        assertThatThrownBy(() -> open(node.uri()))
+        assertThatThrownBy(() -> ping(node.uri()))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("redis-cluster:");
-        assertThatThrownBy(() -> open(server.uri().replace("redis:", "redis-cluster:")))
+        assertThatThrownBy(() -> ping(server.uri().replace("redis:", "redis-cluster:")))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("redis:");
         String unknown = sentinel.uri().replace("redis:", "redis-sentinel:") + "?master=other";
-        assertThatThrownBy(() -> open(unknown))
+        assertThatThrownBy(() -> ping(unknown))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("'other'");
     }
@@ -127,10 +147,10 @@ class StartupTest {
     @Test
     void aDatabaseThatIsNotThereIsRefused() {
         RedisServer server = track(RedisServer.start("--databases", "4"));
-        SemaphoreBackend third = track(open(server.uri() + "/3"));
+        SemaphoreBackend third = open(server.uri() + "/3");
         third.admin().create("jobs", 1);
-        assertThat(track(open(server.uri() + "/0")).admin().describe("jobs")).isEmpty();
-        assertThatThrownBy(() -> open(server.uri() + "/4"))
+        assertThat(open(server.uri() + "/0").admin().describe("jobs")).isEmpty();
+        assertThatThrownBy(() -> ping(server.uri() + "/4"))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("database");
         await().until(() -> third.admin().names().contains("jobs"));

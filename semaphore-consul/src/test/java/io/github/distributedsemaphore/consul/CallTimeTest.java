@@ -1,0 +1,114 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Every call of the driven port ends within a third of the operation bound, whatever the server does. */
+class CallTimeTest {
+    private static final ExchangeRequest WANT = new ExchangeRequest(List.of(), List.of(1), 1, false);
+
+    @Test
+    void aServerThatDripsHoldsNoCallUp() throws Exception {
+        try (StubServer server = StubServer.dripping()) {
+            everyCallEndsInTime(server.address());
+        }
+    }
+
+    @Test
+    void aServerThatSaysNothingHoldsNoCallUp() throws Exception {
+        try (StubServer server = StubServer.silent()) {
+            everyCallEndsInTime(server.address());
+        }
+    }
+
+    private static void everyCallEndsInTime(String address) throws Exception {
+        try (SemaphoreBackend backend = Consul.openAt("consul://" + address + "?timeout=3s")) {
+            BackendSession session = backend.open("any", new Consul.Losses());
+            Map<String, Runnable> calls = new LinkedHashMap<>();
+            calls.put("create", () -> backend.admin().create("any", 3));
+            calls.put("destroy", () -> backend.admin().destroy("any"));
+            calls.put("names", () -> backend.admin().names());
+            calls.put("exchange", () -> session.exchange(WANT));
+            calls.put("renew", () -> session.renew(List.of()));
+            calls.put("ping", backend::ping);
+            calls.put("close", session::close);
+            endInTime(backend, calls);
+        }
+    }
+
+    @Test
+    void anAgentThatIsStoppedHoldsNoCallOfAHolderUp() throws Exception {
+        try (ConsulAgent agent = ConsulAgent.inMemory();
+                SemaphoreBackend backend =
+                        Consul.openAt("consul://" + agent.server().address() + "?timeout=3s")) {
+            backend.admin().create("held", 3);
+            BackendSession session = backend.open("held", new Consul.Losses());
+            Hold hold = takeOne(session);
+            ExchangeRequest swap = new ExchangeRequest(List.of(hold), List.of(1, 1), 1, true);
+            Map<String, Runnable> calls = new LinkedHashMap<>();
+            calls.put("renew", () -> session.renew(List.of(hold)));
+            calls.put("check", () -> session.check(hold));
+            calls.put("exchange", () -> session.exchange(swap));
+            calls.put("resolve", () -> session.resolve(swap));
+            calls.put("describe", () -> backend.admin().describe("held"));
+            calls.put("close", session::close);
+            signal(agent, "STOP");
+            try {
+                endInTime(backend, calls);
+            } finally {
+                signal(agent, "CONT");
+            }
+        }
+    }
+
+    private static void signal(ConsulAgent agent, String signal) throws IOException, InterruptedException {
+        int status = new ProcessBuilder("kill", "-" + signal, Long.toString(agent.pid()))
+                .start()
+                .waitFor();
+        assertThat(status).isZero();
+    }
+
+    private static void endInTime(SemaphoreBackend backend, Map<String, Runnable> calls) throws Exception {
+        Duration bound = backend.guarantees().operation().dividedBy(3);
+        for (Map.Entry<String, Runnable> call : calls.entrySet()) {
+            AtomicReference<String> end = new AtomicReference<>("nothing");
+            CompletableFuture<Void> done = CompletableFuture.runAsync(
+                    () -> {
+                        try {
+                            call.getValue().run();
+                        } catch (SemaphoreException e) {
+                            end.set(e.toString());
+                        }
+                    },
+                    task -> {
+                        Thread thread = new Thread(task, "caller of " + call.getKey());
+                        thread.setDaemon(true);
+                        thread.start();
+                    });
+            try {
+                done.get(bound.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                throw new AssertionError(call.getKey() + " takes longer than " + bound, e);
+            }
+            if (!call.getKey().equals("close") && !call.getKey().equals("renew")) {
+                assertThat(end.get()).as(call.getKey()).isNotEqualTo("nothing");
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.github.distributedsemaphore.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
+import org.junit.jupiter.api.Test;
+
+/** Channels that several listen to. */
+class RedisChannelsTest {
+    private static final int ROUNDS = 2_000;
+
+    @Test
+    void whoBeginsToListenWhileAnotherEndsIsTold() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try (Redis redis = new Redis();
+                RedisConnections connections = new RedisConnections(
+                        RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test")));
+                RedisChannels channels = new RedisChannels(connections)) {
+            List<String> names = List.of(redis.layout("jobs").channelOfAll());
+            List<String> others = List.of(redis.layout("others").channelOfAll());
+            IntConsumer before = new AtomicInteger()::set;
+            channels.listen(names, before, connections.callDeadline());
+            for (int i = 0; i < ROUNDS; i++) {
+                CyclicBarrier barrier = new CyclicBarrier(2);
+                IntConsumer ends = before;
+                Future<?> ending = threads.submit(() -> {
+                    barrier.await();
+                    channels.forget(names, ends);
+                    return null;
+                });
+                CountDownLatch told = new CountDownLatch(1);
+                IntConsumer next = slot -> told.countDown();
+                barrier.await();
+                channels.listen(names, next, connections.callDeadline());
+                ending.get();
+                // Answered after whatever was sent before it.
+                channels.listen(others, ends, connections.callDeadline());
+                channels.forget(others, ends);
+                redis.commands().publish(names.get(0), "1");
+                assertThat(told.await(10, TimeUnit.SECONDS)).as("round " + i).isTrue();
+                before = next;
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+}
