@@ -178,6 +178,13 @@ public interface DistributedSemaphore {
     int availablePermits();
 
     /**
+     * Counts what this client did at the semaphore. No I/O, does not block; works after the client was closed too.
+     *
+     * @return a snapshot
+     */
+    SemaphoreStatistics statistics();
+
+    /**
      * Runs a task under a permit and releases the permit afterwards, however the task ends. An exception of the task is
      * passed on as it is; a release that cannot be confirmed is logged, not thrown.
      *
