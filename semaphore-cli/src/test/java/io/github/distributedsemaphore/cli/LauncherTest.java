@@ -108,7 +108,11 @@ final class LauncherTest {
                 call(folder, script.toString(), "status").pid() + "\n");
         assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
                 .isEqualTo(made);
-        Files.createFile(Path.of(made));
+        // An archive that was cut off while it was written is of no use.
+        Files.write(Path.of(made), new byte[] {0, 0, 0, 0, 7});
+        assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
+                .isEqualTo(made);
+        Files.write(Path.of(made), new byte[] {7, 7, 7, 7, 7});
         assertThat(archiveIn("SharedArchiveFile", call(folder, script.toString(), "status")))
                 .isEqualTo(archive.toString());
         assertThat(call(folder, script.toString(), "run", "--backend", "redis://x", "x", "--", "y")

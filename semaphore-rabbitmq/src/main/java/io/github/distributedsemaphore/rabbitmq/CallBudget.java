@@ -27,7 +27,12 @@ record CallBudget(String subject, long start, Duration whole) {
         return patience(whole.dividedBy(2));
     }
 
-    /** The same, but at most for so long. */
+    /** How long to wait for probes: a step is left to look in another way if they are not answered. */
+    Deadline probing() {
+        return patience(whole.dividedBy(4));
+    }
+
+    /** How long to wait for what can be done in another way or be undone, but at most for so long. */
     Deadline patience(Duration most) {
         return Deadline.after(start, whole.multipliedBy(3).dividedBy(4))
                 .earlier(Deadline.after(System.nanoTime(), most));

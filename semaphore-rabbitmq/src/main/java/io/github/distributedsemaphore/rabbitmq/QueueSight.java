@@ -30,7 +30,7 @@ final class QueueSight {
         // Later there is too little time to tell a connection that is slow from one that does not answer.
         if (!budget.isSpent()) {
             try {
-                return probes.probe(queues, budget.patience());
+                return probes.probe(queues, budget.probing());
             } catch (ProbeFailedException e) {
                 LOG.debug("looking for queues one by one, as probing failed", e);
             }
