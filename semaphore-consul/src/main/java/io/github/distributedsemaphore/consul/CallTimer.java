@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * there was no call for a while. Thread-safe.
  */
 final class CallTimer implements AutoCloseable {
+    static final String THREAD = "semaphore-consul-timer";
+
     private static final int LOOKS_WITHOUT_CALLS = 20;
 
     private final long lookNanos;
@@ -44,7 +46,7 @@ final class CallTimer implements AutoCloseable {
     }
 
     private void start() {
-        Thread made = new Thread(this::run, "semaphore-consul-timer");
+        Thread made = new Thread(this::run, THREAD);
         made.setDaemon(true);
         if (thread.compareAndSet(null, made)) {
             boolean started = false;

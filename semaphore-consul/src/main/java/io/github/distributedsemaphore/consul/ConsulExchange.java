@@ -30,6 +30,9 @@ final class ConsulExchange {
     /** After so many grants, or so long, others get a turn, if there are any. */
     private static final int LONGEST_RUN = 8;
 
+    /** When to ask again for callers that were not served, although no slot was taken from them. */
+    private static final Duration SOON = Duration.ofMillis(50);
+
     private static final long LONGEST_RUN_NANOS = 50_000_000;
     private static final long SHORTEST_TURN_NANOS = 5_000_000;
     private static final long LONGEST_TURN_NANOS = 15_000_000;
@@ -122,9 +125,11 @@ final class ConsulExchange {
                 }
             }
             if (!attempts.goesOn()) {
-                if (!returned.isEmpty()) {
-                    // Callers that wait learn with the next exchange why they were not served: this one has changed
-                    // something.
+                boolean onlyWait = request.attempts() == 0
+                        && request.waiting()
+                        && request.giveBack().isEmpty();
+                if (onlyWait || !returned.isEmpty()) {
+                    // Callers that wait are asked for again: the server answers, so this is no failure to them.
                     return unserved(request, Answer.FULL, lost);
                 }
                 throw new BackendUnavailableException(
@@ -203,6 +208,7 @@ final class ConsulExchange {
 
     private ExchangeResult unserved(ExchangeRequest request, Answer why, Set<Hold> lost) {
         return result(lost, Collections.nCopies(request.wants().size(), why), Deadline.NEVER)
+                .recheck(Deadline.after(System.nanoTime(), SOON))
                 .build();
     }
 

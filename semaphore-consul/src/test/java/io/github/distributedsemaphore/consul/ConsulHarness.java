@@ -96,8 +96,10 @@ class ConsulHarness extends UriHarness implements StateProbe {
     @Override
     public boolean mayStay(Thread thread) {
         // Of the tests' own look at the server; and of the kit's own client, which waits for the end of the dead at
-        // what it destroyed.
-        return thread.getName().startsWith("HttpClient-") || thread.getName().startsWith("semaphore-consul-destroyed ");
+        // what it destroyed, and bounds its queries; that a timer ends with its client is in ThriftTest.
+        return thread.getName().startsWith("HttpClient-")
+                || thread.getName().startsWith("semaphore-consul-destroyed ")
+                || thread.getName().equals(CallTimer.THREAD);
     }
 
     @Override

@@ -147,6 +147,25 @@ class ThriftTest {
         }
     }
 
+    @Test
+    void theTimersOfCallsEndWithTheirClient() throws Exception {
+        Set<Thread> before = timers();
+        try (SemaphoreClient client = connect()) {
+            client.admin().create("timed", 1);
+            try (Permit permit = client.semaphore("timed").acquire(PATIENCE)) {
+                assertThat(permit.isValid()).isTrue();
+                assertThat(timers()).hasSizeGreaterThan(before.size());
+            }
+        }
+        await().atMost(Duration.ofSeconds(2)).until(() -> before.containsAll(timers()));
+    }
+
+    private static Set<Thread> timers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals(CallTimer.THREAD))
+                .collect(Collectors.toSet());
+    }
+
     /** The best of a few: it is not the machine that is measured. */
     @Test
     void closeAndInterruptTakeEffectAtOnceAlthoughAQueryIsOpen() throws Exception {
