@@ -55,6 +55,7 @@ public interface DistributedSemaphore {
      * @return the permit
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
+    @CheckReturnValue
     Permit acquire() throws InterruptedException;
 
     /**
@@ -65,6 +66,7 @@ public interface DistributedSemaphore {
      * @throws InterruptedException if the thread is interrupted before or while it waits
      * @throws SemaphoreTimeoutException if none was free in time
      */
+    @CheckReturnValue
     Permit acquire(Duration maxWait) throws InterruptedException;
 
     /**
@@ -73,6 +75,7 @@ public interface DistributedSemaphore {
      *
      * @return the permit, or empty if all slots are held
      */
+    @CheckReturnValue
     Optional<Permit> tryAcquire();
 
     /**
@@ -82,6 +85,7 @@ public interface DistributedSemaphore {
      * @return the permit, or empty if none was free in time
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
+    @CheckReturnValue
     Optional<Permit> tryAcquire(Duration maxWait) throws InterruptedException;
 
     /**
@@ -92,6 +96,7 @@ public interface DistributedSemaphore {
      * @return the permits
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
+    @CheckReturnValue
     PermitGroup acquire(int permits) throws InterruptedException;
 
     /**
@@ -103,6 +108,7 @@ public interface DistributedSemaphore {
      * @throws InterruptedException if the thread is interrupted before or while it waits
      * @throws SemaphoreTimeoutException if they were not free in time
      */
+    @CheckReturnValue
     PermitGroup acquire(int permits, Duration maxWait) throws InterruptedException;
 
     /**
@@ -111,6 +117,7 @@ public interface DistributedSemaphore {
      * @param permits how many, from 1 to the limit
      * @return the permits, or empty if fewer slots are free
      */
+    @CheckReturnValue
     Optional<PermitGroup> tryAcquire(int permits);
 
     /**
@@ -121,6 +128,7 @@ public interface DistributedSemaphore {
      * @return the permits, or empty if they were not free in time
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
+    @CheckReturnValue
     Optional<PermitGroup> tryAcquire(int permits, Duration maxWait) throws InterruptedException;
 
     /**
@@ -130,6 +138,7 @@ public interface DistributedSemaphore {
      *     request; a permit that was granted meanwhile goes back. It completes on a thread of the client that nothing
      *     else depends on, so what is chained to it may block
      */
+    @CheckReturnValue
     CompletableFuture<Permit> acquireAsync();
 
     /**
@@ -138,6 +147,7 @@ public interface DistributedSemaphore {
      * @param maxWait as for {@link #acquire(Duration)}
      * @return as {@link #acquireAsync()}; fails with {@link SemaphoreTimeoutException} when the time is over
      */
+    @CheckReturnValue
     CompletableFuture<Permit> acquireAsync(Duration maxWait);
 
     /**
@@ -146,6 +156,7 @@ public interface DistributedSemaphore {
      * @param permits how many, from 1 to the limit
      * @return as {@link #acquireAsync()}
      */
+    @CheckReturnValue
     CompletableFuture<PermitGroup> acquireAsync(int permits);
 
     /**
@@ -155,6 +166,7 @@ public interface DistributedSemaphore {
      * @param maxWait as for {@link #acquire(Duration)}
      * @return as {@link #acquireAsync(Duration)}
      */
+    @CheckReturnValue
     CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait);
 
     /**
@@ -164,6 +176,13 @@ public interface DistributedSemaphore {
      * @return from 0 to the limit
      */
     int availablePermits();
+
+    /**
+     * Counts what this client did at the semaphore. No I/O, does not block; works after the client was closed too.
+     *
+     * @return a snapshot
+     */
+    SemaphoreStatistics statistics();
 
     /**
      * Runs a task under a permit and releases the permit afterwards, however the task ends. An exception of the task is

@@ -40,6 +40,7 @@ public final class InterruptOnLoss implements AutoCloseable {
      * @param holding a permit, or a group: then the loss of any of its permits counts
      * @return the guard, to be closed by the same thread before the permit is released
      */
+    @CheckReturnValue
     public static InterruptOnLoss guard(Holding holding) {
         InterruptOnLoss guard = new InterruptOnLoss();
         holding.onLost(guard::lost);

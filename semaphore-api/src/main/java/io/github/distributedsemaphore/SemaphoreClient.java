@@ -90,6 +90,20 @@ public interface SemaphoreClient extends AutoCloseable {
     void ping(Duration maxWait) throws InterruptedException;
 
     /**
+     * Has a listener called with what happens at all semaphores of this client from now on.
+     *
+     * @param listener called until it is removed; adding it twice has it called twice
+     */
+    void addListener(SemaphoreListener listener);
+
+    /**
+     * Has a listener called no more, but for what has happened already.
+     *
+     * @param listener one that was added; others change nothing
+     */
+    void removeListener(SemaphoreListener listener);
+
+    /**
      * Takes no more permits through this client: the first step of a shutdown in which work that has begun still finishes. Ends
      * all waiters with {@link SemaphoreClosedException} and refuses new acquires with it. Permits that are held stay held,
      * are renewed and can be released, and the administration goes on working. Does not block; idempotent; cannot be undone.

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ final class Coordinator {
     private final SemaphoreBackend backend;
     private final Environment environment;
     private final CoordinatorLock lock = new CoordinatorLock();
+    private final Ledger ledger;
     private final Agenda agenda;
     private final Exchanges exchanges;
     private final Losses losses;
@@ -51,11 +53,17 @@ final class Coordinator {
     private boolean usedLately;
 
     Coordinator(
-            String name, SemaphoreBackend backend, ClientSettings settings, Environment environment, Retries retries) {
+            String name,
+            SemaphoreBackend backend,
+            ClientSettings settings,
+            Environment environment,
+            Retries retries,
+            Listeners listeners) {
         this.name = name;
         this.backend = backend;
         this.environment = environment;
         this.fencing = backend.guarantees().has(Capability.FENCING);
+        this.ledger = new Ledger(name, lock, environment, listeners);
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
         this.agenda = new Agenda(queue, wakeups, environment, settings);
@@ -67,6 +75,19 @@ final class Coordinator {
 
     Losses losses() {
         return losses;
+    }
+
+    Ledger ledger() {
+        return ledger;
+    }
+
+    SemaphoreStatistics statistics() {
+        lock.lock();
+        try {
+            return ledger.snapshot(keeper.holds(), queue.waiting());
+        } finally {
+            lock.unlock();
+        }
     }
 
     String name() {
@@ -117,7 +138,7 @@ final class Coordinator {
                 return;
             }
             boolean first = !queue.isAnyoneWaiting();
-            waiter.submitted(now());
+            waiter.submitted(now(), ledger);
             use();
             queue.add(waiter);
             outage.arrived();
@@ -301,6 +322,7 @@ final class Coordinator {
             for (SlotHold hold : List.copyOf(keeper.holds())) {
                 losses.lose(hold, LossCause.SESSION_ENDED, reason);
             }
+            ledger.sessionEnded();
             closeSessionLater();
             exchanges.sessionEnded();
         } finally {

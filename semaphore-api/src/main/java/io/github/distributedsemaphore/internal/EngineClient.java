@@ -6,10 +6,12 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -28,6 +30,7 @@ final class EngineClient implements SemaphoreClient {
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
+    private final Listeners listeners = new Listeners();
     private final Retries retries;
     private final EngineAdmin admin;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -61,7 +64,8 @@ final class EngineClient implements SemaphoreClient {
     }
 
     private EngineSemaphore make(String name) {
-        return new EngineSemaphore(new Coordinator(name, backend, settings, environment, retries), backend, this);
+        return new EngineSemaphore(
+                new Coordinator(name, backend, settings, environment, retries, listeners), backend, this);
     }
 
     @Override
@@ -92,6 +96,16 @@ final class EngineClient implements SemaphoreClient {
                     null);
         }
         Questions.result(answer);
+    }
+
+    @Override
+    public void addListener(SemaphoreListener listener) {
+        listeners.add(Objects.requireNonNull(listener, "listener"));
+    }
+
+    @Override
+    public void removeListener(SemaphoreListener listener) {
+        listeners.remove(listener);
     }
 
     @Override

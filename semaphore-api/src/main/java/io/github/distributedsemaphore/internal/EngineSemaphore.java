@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.spi.Durations;
@@ -166,6 +167,11 @@ final class EngineSemaphore implements DistributedSemaphore {
         return Questions.now(name(), () -> backend.admin().status(name()))
                 .map(SemaphoreStatus::free)
                 .orElseThrow(() -> Failures.missing(name()));
+    }
+
+    @Override
+    public SemaphoreStatistics statistics() {
+        return coordinator.statistics();
     }
 
     @Override

@@ -259,6 +259,7 @@ final class Exchanges {
         lock.lock();
         try {
             outage.over();
+            coordinator.ledger().exchanged(batch, true);
             for (Returning returning : batch.returns()) {
                 boolean lost = result.lost().contains(returning.hold().hold());
                 returning.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
@@ -300,6 +301,7 @@ final class Exchanges {
         environment.checkpoint();
         lock.lock();
         try {
+            coordinator.ledger().exchanged(batch, false);
             batch.waiters().forEach(Waiter::answered);
             if (batch.generation() != keeper.generation()) {
                 batch.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));

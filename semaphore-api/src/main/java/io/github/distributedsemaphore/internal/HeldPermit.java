@@ -26,6 +26,8 @@ final class HeldPermit implements Permit {
     private final SlotHold hold;
     private final Fence fence;
     private final LossListeners listeners;
+    private final boolean timed;
+    private final long grantedAt;
     private volatile State state = State.HELD;
 
     HeldPermit(Coordinator coordinator, SlotHold hold, Fence fence) {
@@ -33,6 +35,8 @@ final class HeldPermit implements Permit {
         this.hold = hold;
         this.fence = fence;
         this.listeners = new LossListeners(coordinator.environment());
+        this.timed = coordinator.ledger().hasListeners();
+        this.grantedAt = timed ? coordinator.now() : 0;
     }
 
     SlotHold hold() {
@@ -46,11 +50,13 @@ final class HeldPermit implements Permit {
     /** Under the coordinator's lock. */
     void markReleased() {
         state = State.RELEASED;
+        coordinator.ledger().released(fence.slot(), timed, grantedAt);
     }
 
     /** Under the coordinator's lock; the news goes out on other threads. */
     void markLost(LossCause cause, String reason) {
         state = State.LOST;
+        coordinator.ledger().lost(fence.slot(), cause);
         listeners.lost(new PermitLoss(coordinator.name(), fence.slot(), cause, reason));
     }
 

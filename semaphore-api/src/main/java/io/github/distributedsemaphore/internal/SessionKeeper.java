@@ -213,6 +213,7 @@ final class SessionKeeper {
         environment.checkpoint();
         lock.lock();
         try {
+            coordinator.ledger().renewed(asked.size(), start, renewal != null);
             if (renewal != null && renewed == generation) {
                 apply(renewal, asked, start);
                 coordinator.answered();

@@ -39,6 +39,10 @@ final class WaitQueue {
         return !attempts.isEmpty();
     }
 
+    int waiting() {
+        return waiting.size();
+    }
+
     boolean isAnyoneWaiting() {
         return !waiting.isEmpty();
     }

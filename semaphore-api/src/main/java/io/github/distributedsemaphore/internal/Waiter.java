@@ -35,6 +35,8 @@ final class Waiter {
     /** When it came. */
     private long since;
 
+    private @Nullable Ledger ledger;
+
     /** One attempt and no more: it does not stand in the queue, and a refusal is its end. */
     private boolean once;
 
@@ -84,8 +86,9 @@ final class Waiter {
         return since;
     }
 
-    void submitted(long now) {
+    void submitted(long now, Ledger counts) {
         since = now;
+        ledger = counts;
     }
 
     boolean isOnce() {
@@ -159,6 +162,16 @@ final class Waiter {
         }
         state = end;
         wake.run();
+        // After that, so that a listener does not hold up the caller.
+        if (ledger != null) {
+            switch (end) {
+                case GRANTED -> ledger.granted(this, permits);
+                case REFUSED -> ledger.refused(this);
+                case FAILED -> ledger.failed(this);
+                case WITHDRAWN -> ledger.withdrawn(this);
+                case WAITING -> throw new AssertionError(end);
+            }
+        }
     }
 
     /** The permits, empty if refused or withdrawn; only when done. */

@@ -10,6 +10,6 @@ public final class Main {
      * @param args the words after {@code semaphore}
      */
     public static void main(String[] args) {
-        System.exit(SemaphoreCommand.commandLine().execute(args));
+        System.exit(SemaphoreCommand.commandLine(args).execute(args));
     }
 }

@@ -1,11 +1,14 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Durations;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -44,6 +47,9 @@ import picocli.CommandLine.ParentCommand;
                     + " behind as a daemon; or act if that shell is killed as well."
         })
 final class RunCommand implements Callable<Integer> {
+    /** A backend that takes longer for an answer does not answer, as far as people at a terminal are concerned. */
+    private static final Duration ANSWER = Duration.ofSeconds(1);
+
     @ParentCommand
     private SemaphoreCommand semaphore;
 
@@ -69,8 +75,8 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--wait",
             paramLabel = "D",
-            description = "wait at most so long for a slot, such as 500ms, 30s or 5m; 0s is one attempt; default: for"
-                    + " ever")
+            description = "wait at most so long for a slot, such as 500ms, 30s or 5m; 0s is one attempt; default: as"
+                    + " long as it takes")
     private @Nullable Duration wait;
 
     @Option(
@@ -89,7 +95,7 @@ final class RunCommand implements Callable<Integer> {
             }
             // From here on there may be a slot to give back; before, a signal may do what it does to any JVM.
             signals.install();
-            try (PermitGroup held = acquire(client.semaphore(name)).orElseThrow(this::noSlotInTime)) {
+            try (PermitGroup held = acquire(client).orElseThrow(this::noSlotInTime)) {
                 List<Path> locks = SlotLocks.of(semaphore.backend(), name, held.permits());
                 return new GuardedRun(
                                 name, held, locks, signals, spec.commandLine().getErr())
@@ -124,15 +130,44 @@ final class RunCommand implements Callable<Integer> {
         return file == null ? "" : file.toString();
     }
 
-    private Optional<PermitGroup> acquire(DistributedSemaphore slotsOfName) throws InterruptedException {
+    private Optional<PermitGroup> acquire(SemaphoreClient client) throws InterruptedException {
+        PrintWriter err = spec.commandLine().getErr();
         if (SemaphoreCommand.isVerbose(spec.commandLine())) {
-            ErrorLine.print(spec.commandLine().getErr(), "asking for " + permits + " of " + name);
+            ErrorLine.print(err, "asking for " + permits + " of " + name);
         }
-        return slotsOfName.tryAcquire(permits, wait == null ? ChronoUnit.FOREVER.getDuration() : wait);
+        // In the background another program has the terminal.
+        boolean shows = Terminal.takesErrors() && Terminal.isForeground();
+        WaitLine line = shows ? new WaitLine(err, () -> whatItWaitsFor(client)) : null;
+        try {
+            return client.semaphore(name).tryAcquire(permits, wait == null ? ChronoUnit.FOREVER.getDuration() : wait);
+        } finally {
+            if (line != null) {
+                line.close();
+            }
+        }
+    }
+
+    private String whatItWaitsFor(SemaphoreClient client) {
+        String waiting = "waiting for " + (permits == 1 ? "" : permits + " slots of ") + name;
+        try {
+            client.ping(ANSWER);
+            return client.admin()
+                    .status(name)
+                    .map(now -> waiting + ": " + (now.limit() - now.free()) + " of " + now.limit() + " held")
+                    .orElse(waiting);
+        } catch (BackendUnavailableException | OutcomeUnknownException e) {
+            return waiting + ": the backend does not answer";
+        } catch (SemaphoreException e) {
+            // What is wrong with it the wait itself finds out.
+            return waiting;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return waiting;
+        }
     }
 
     private CommandFailure noSlotInTime() {
-        String time = wait == null ? "for ever" : Durations.format(wait);
+        String time = wait == null ? "any time" : Durations.format(wait);
         return new CommandFailure(
                 ExitCodes.NO_SLOT_IN_TIME,
                 name + ": no slot was free within " + time + "; 'semaphore status " + name

@@ -5,7 +5,10 @@ import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.cli.demo.DemoCommand;
 import io.github.distributedsemaphore.cli.demo.WorkerCommand;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -25,20 +28,12 @@ import picocli.CommandLine.ScopeType;
             "  semaphore create exports 3",
             "  semaphore run exports --wait 10m -- ./export.sh --full",
             "  semaphore status exports"
-        },
-        subcommands = {
-            CreateCommand.class,
-            StatusCommand.class,
-            ResizeCommand.class,
-            DestroyCommand.class,
-            RunCommand.class,
-            GuaranteesCommand.class,
-            TckCommand.class,
-            DemoCommand.class,
-            WorkerCommand.class
         })
 public final class SemaphoreCommand implements Runnable {
     private static final String DEFAULT_BACKEND = "local:";
+
+    /** In the order of the help. */
+    private static final Map<String, Supplier<Object>> COMMANDS = commands();
 
     @CommandLine.Spec
     private CommandLine.Model.CommandSpec spec;
@@ -63,8 +58,16 @@ public final class SemaphoreCommand implements Runnable {
     /** For picocli. */
     public SemaphoreCommand() {}
 
-    static CommandLine commandLine() {
+    /**
+     * Returns what reads a command line.
+     *
+     * @param words the words to be read. If they name a command it is the only one that is loaded: a run is short, and finding out
+     *     what nine commands take costs it a noticeable part of its time
+     */
+    static CommandLine commandLine(String... words) {
         CommandLine line = new CommandLine(new SemaphoreCommand());
+        Supplier<Object> named = COMMANDS.get(commandOf(words));
+        (named == null ? COMMANDS.values() : List.of(named)).forEach(command -> line.addSubcommand(command.get()));
         ErrorLine errors = new ErrorLine();
         line.setExecutionExceptionHandler(errors)
                 .setParameterExceptionHandler(errors)
@@ -77,16 +80,39 @@ public final class SemaphoreCommand implements Runnable {
         return line;
     }
 
+    /** Finds the first word that is no option and no option's value; empty if there is none. */
+    private static String commandOf(String... words) {
+        int i = 0;
+        while (i < words.length && words[i].startsWith("-")) {
+            i += words[i].equals("--backend") ? 2 : 1;
+        }
+        return i < words.length ? words[i] : "";
+    }
+
+    private static Map<String, Supplier<Object>> commands() {
+        Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
+        commands.put("create", CreateCommand::new);
+        commands.put("status", StatusCommand::new);
+        commands.put("resize", ResizeCommand::new);
+        commands.put("destroy", DestroyCommand::new);
+        commands.put("run", RunCommand::new);
+        commands.put("guarantees", GuaranteesCommand::new);
+        commands.put("tck", TckCommand::new);
+        commands.put("demo", DemoCommand::new);
+        commands.put("demo-worker", WorkerCommand::new);
+        return commands;
+    }
+
     private static void describeExitCodes(CommandLine command, String name) {
         ExitCodes.addToHelp(command.getCommandSpec().usageMessage(), name);
     }
 
     @Override
     public void run() {
-        throw new CommandLine.ParameterException(spec.commandLine(), "Which command? " + commands());
+        throw new CommandLine.ParameterException(spec.commandLine(), "Which command? " + commandNames());
     }
 
-    private String commands() {
+    private String commandNames() {
         return String.join(
                 ", ",
                 spec.subcommands().entrySet().stream()

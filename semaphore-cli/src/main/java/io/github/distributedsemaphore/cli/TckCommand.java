@@ -1,16 +1,12 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.tck.KitRunner;
+import io.github.distributedsemaphore.SemaphoreClient;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -25,6 +21,9 @@ import picocli.CommandLine.ParentCommand;
                 + " state to be damaged, are reported as untested. The lower the detection time in the URI, the sooner it"
                 + " is through. It loads the backend: choose one that nobody depends on.")
 final class TckCommand implements Callable<Integer> {
+    /** For a server to answer that nobody else should be using. */
+    private static final Duration ANSWER = Duration.ofSeconds(5);
+
     @ParentCommand
     private SemaphoreCommand semaphore;
 
@@ -52,53 +51,17 @@ final class TckCommand implements Callable<Integer> {
     private List<String> sections = List.of();
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, InterruptedException {
+        // Before 168 tests find out one after the other.
+        try (SemaphoreClient client = semaphore.connect()) {
+            client.ping(ANSWER);
+        }
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put("tck.mode", mode);
         if (seed != null) {
             settings.put("tck.seed", Long.toString(seed));
         }
-        Path folder = Files.createTempDirectory("semaphore-tck");
-        Thread tidying = new Thread(KitRunner::abandon, "semaphore-tck-tidying");
-        Runtime.getRuntime().addShutdownHook(tidying);
-        try {
-            TckProgress progress = TckProgress.on(spec.commandLine().getErr());
-            KitRunner.Outcome outcome = KitRunner.run(
-                    new UserServerHarness(semaphore.backend()), settings, Set.copyOf(sections), folder, progress);
-            progress.end();
-            return tell(outcome);
-        } finally {
-            Runtime.getRuntime().removeShutdownHook(tidying);
-            delete(folder);
-        }
-    }
-
-    private int tell(KitRunner.Outcome outcome) throws IOException {
-        PrintWriter out = spec.commandLine().getOut();
-        Path text = outcome.report().resolve("conformance.txt");
-        if (Files.exists(text)) {
-            out.println(Files.readString(text));
-        }
-        if (report != null) {
-            Files.copy(outcome.report().resolve("conformance.json"), report, StandardCopyOption.REPLACE_EXISTING);
-            out.println("report: " + report);
-        }
-        outcome.failures()
-                .forEach(failure ->
-                        out.println("FAILED " + failure.section() + ", " + failure.name() + ": " + failure.reason()));
-        out.println(
-                outcome.passed() + " tests passed, " + outcome.aborted() + " were not for this backend or this run, "
-                        + outcome.failures().size() + " failed");
-        return outcome.failures().isEmpty() ? ExitCodes.OK : ExitCodes.RULE_BROKEN;
-    }
-
-    private static void delete(Path folder) {
-        try (var files = Files.walk(folder)) {
-            for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        CommandLine line = spec.commandLine();
+        return new KitRun(line.getOut(), line.getErr()).run(semaphore.backend(), settings, sections, report);
     }
 }

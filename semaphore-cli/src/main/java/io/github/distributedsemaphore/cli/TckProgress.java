@@ -6,9 +6,6 @@ import java.util.function.Consumer;
 
 /** Tells how far the kit has come: on a terminal in one line, elsewhere a line for each section and each failure. */
 final class TckProgress implements Consumer<KitRunner.Ended> {
-    private static final String CLEAR_LINE = "\r\u001b[K";
-    private static final int COLUMNS = 79;
-
     private final PrintWriter out;
     private final boolean live;
     private String section = "";
@@ -19,7 +16,7 @@ final class TckProgress implements Consumer<KitRunner.Ended> {
     }
 
     static TckProgress on(PrintWriter out) {
-        return new TckProgress(out, Terminal.takesErrors() && !"dumb".equals(System.getenv("TERM")));
+        return new TckProgress(out, Terminal.takesErrors());
     }
 
     @Override
@@ -27,7 +24,8 @@ final class TckProgress implements Consumer<KitRunner.Ended> {
         String at = String.format("[%3d/%3d] ", test.number(), test.of());
         boolean failed = test.outcome().equals("failed");
         if (live) {
-            out.print(CLEAR_LINE + cut(at + test.section() + ": " + test.name()) + (failed ? "\n" : ""));
+            Terminal.replaceLine(out, at + test.section() + ": " + test.name());
+            out.print(failed ? "\n" : "");
         } else if (failed || !section.equals(test.section())) {
             out.println(at + test.section() + (failed ? ": FAILED " + test.name() : ""));
         }
@@ -35,13 +33,10 @@ final class TckProgress implements Consumer<KitRunner.Ended> {
         out.flush();
     }
 
-    private static String cut(String line) {
-        return line.length() <= COLUMNS ? line : line.substring(0, COLUMNS);
-    }
-
     /** Ends the line. */
     void end() {
-        out.print(live ? CLEAR_LINE : "");
-        out.flush();
+        if (live) {
+            Terminal.replaceLine(out, "");
+        }
     }
 }

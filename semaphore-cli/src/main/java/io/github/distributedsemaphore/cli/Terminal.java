@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.cli;
 
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -8,7 +9,17 @@ import java.nio.file.Path;
 final class Terminal {
     private static final Path OWN_STAT = Path.of("/proc/self/stat");
 
+    private static final String CLEAR_LINE = "\r\u001b[K";
+    private static final int COLUMNS = 79;
+
     private Terminal() {}
+
+    /** Puts a text in place of the line that the cursor is in, as far as it fits. */
+    static void replaceLine(PrintWriter terminal, String text) {
+        String line = text.replaceAll("\\p{Cntrl}", "?");
+        terminal.print(CLEAR_LINE + (line.length() <= COLUMNS ? line : line.substring(0, COLUMNS)));
+        terminal.flush();
+    }
 
     /** Tells whether this process is in the group that gets the terminal's Ctrl-C; false where there is no Linux to ask. */
     static boolean isForeground() {
@@ -19,8 +30,13 @@ final class Terminal {
         }
     }
 
-    /** Tells whether a terminal shows what goes to standard error; false where there is no Linux to ask. */
+    /**
+     * Tells whether a terminal that can remove a line shows what goes to standard error; false where there is no Linux to ask.
+     */
     static boolean takesErrors() {
+        if ("dumb".equals(System.getenv("TERM"))) {
+            return false;
+        }
         try {
             String target = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
             return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty");

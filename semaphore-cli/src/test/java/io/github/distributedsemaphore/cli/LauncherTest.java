@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -78,6 +80,84 @@ final class LauncherTest {
 
         String target = folder + "/semaphore-cli/target";
         assertThat(outcome.output()).contains("\n-classpath\n" + target + "/semaphore-cli.jar:" + target + "/lib/*\n");
+    }
+
+    @Test
+    void theKitIsOnThePathOfItsOwnCommandOnly() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        String kit = folder + "/semaphore-cli/target/lib/kit/*";
+
+        assertThat(call(folder, script.toString(), "--backend", "local:", "tck").output())
+                .contains(":" + kit + "\n");
+        assertThat(call(folder, script.toString(), "run", "tck", "--", "tck").output())
+                .doesNotContain(kit);
+    }
+
+    @Test
+    void theFirstRunOverABackendLeavesAnArchiveForTheLaterOnes() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+
+        assertThat(call(folder, script.toString(), "status").output())
+                .doesNotContain("-XX:ArchiveClassesAtExit", "-XX:Shared");
+        String made = archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y"));
+        assertThat(made).endsWith("-local.jsa.new");
+        Path archive = Path.of(made.substring(0, made.length() - ".new".length()));
+        // A JVM that died had the claim; the next one makes the archive.
+        Files.writeString(
+                Path.of(archive + ".claim"),
+                call(folder, script.toString(), "status").pid() + "\n");
+        assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
+                .isEqualTo(made);
+        // An archive that was cut off while it was written is of no use.
+        Files.write(Path.of(made), new byte[] {0, 0, 0, 0, 7});
+        assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
+                .isEqualTo(made);
+        Files.write(Path.of(made), new byte[] {7, 7, 7, 7, 7});
+        assertThat(archiveIn("SharedArchiveFile", call(folder, script.toString(), "status")))
+                .isEqualTo(archive.toString());
+        assertThat(call(folder, script.toString(), "run", "--backend", "redis://x", "x", "--", "y")
+                        .output())
+                .contains("-redis.jsa.new\n");
+    }
+
+    @Test
+    void anArchiveIsMadeByOneRunAtATimeAndAgainForNewJars() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        String made = archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y"));
+        Path archive = Path.of(made.substring(0, made.length() - ".new".length()));
+        Files.writeString(Path.of(archive + ".claim"), ProcessHandle.current().pid() + "\n");
+        assertThat(call(folder, script.toString(), "run", "x", "--", "y").output())
+                .doesNotContain(".jsa");
+        Files.delete(Path.of(archive + ".claim"));
+
+        Files.createFile(archive);
+        Path jar = Files.createFile(folder.resolve("semaphore-cli/target/lib/a.jar"));
+        Files.setLastModifiedTime(jar, FileTime.from(Instant.now().plusSeconds(60)));
+        assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
+                .isEqualTo(made);
+    }
+
+    @Test
+    void whereNoArchiveCanBeWrittenItRunsWithoutOne() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        Files.createFile(folder.resolve("semaphore-cli/target/archive"));
+
+        Outcome outcome = call(folder, script.toString(), "run", "x", "--", "y");
+
+        assertThat(outcome.code()).isZero();
+        assertThat(outcome.output())
+                .startsWith(outcome.pid() + "\n")
+                .doesNotContain(".jsa")
+                .endsWith("\nx\n--\ny\n");
+    }
+
+    private static String archiveIn(String option, Outcome outcome) {
+        return outcome.output()
+                .lines()
+                .filter(line -> line.startsWith("-XX:" + option + "="))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no " + option + " in " + outcome.output()))
+                .replaceFirst("^[^=]*=", "");
     }
 
     @Test

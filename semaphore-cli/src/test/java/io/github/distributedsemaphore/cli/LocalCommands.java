@@ -34,9 +34,10 @@ final class LocalCommands {
     static Outcome executeOn(String backend, String... words) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        CommandLine line = SemaphoreCommand.commandLine();
+        String[] all = withBackend(backend, words).toArray(String[]::new);
+        CommandLine line = SemaphoreCommand.commandLine(all);
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        int code = line.execute(withBackend(backend, words).toArray(String[]::new));
+        int code = line.execute(all);
         return new Outcome(code, out.toString(), err.toString());
     }
 

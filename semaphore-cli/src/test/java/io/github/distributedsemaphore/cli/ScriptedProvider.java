@@ -27,7 +27,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Does what no well-kept backend does at a wish: {@code scripted:?fail=REASON} fails to connect, and {@code
+ * Does what no well-kept backend does at a wish: {@code scripted:?fail=REASON} fails to connect, {@code scripted:?ping=REASON}
+ * fails to answer, and {@code
  * scripted:?loseOn=FILE} grants every permit and loses it as soon as the file is there. Lists nothing and has no fences.
  */
 public final class ScriptedProvider implements BackendProvider {
@@ -45,12 +46,12 @@ public final class ScriptedProvider implements BackendProvider {
             case "unknown" -> throw new OutcomeUnknownException("no answer came; repeat it", null);
             case "bug" -> throw new IllegalStateException("a bug");
             default -> {
-                return new Backend(Path.of(uri.text("loseOn", "never")));
+                return new Backend(Path.of(uri.text("loseOn", "never")), uri.text("ping", ""));
             }
         }
     }
 
-    private record Backend(Path loseOn) implements SemaphoreBackend {
+    private record Backend(Path loseOn, String answer) implements SemaphoreBackend {
         @Override
         public Guarantees guarantees() {
             return Guarantees.of("scripted")
@@ -62,6 +63,15 @@ public final class ScriptedProvider implements BackendProvider {
         @Override
         public BackendSession open(String name, SessionListener listener) {
             return new Session(loseOn, listener);
+        }
+
+        @Override
+        public void ping() {
+            switch (answer) {
+                case "unavailable" -> throw new BackendUnavailableException("the backend is down; start it", null);
+                case "access" -> throw new BackendAccessException("the backend refuses you; ask for the right", null);
+                default -> {}
+            }
         }
 
         @Override

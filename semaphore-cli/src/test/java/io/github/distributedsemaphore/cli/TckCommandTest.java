@@ -10,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The kit from the command line, over {@code local:}. */
 final class TckCommandTest {
@@ -44,6 +46,16 @@ final class TckCommandTest {
         assertThat(outcome.code()).isEqualTo(ExitCodes.UNAVAILABLE);
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.err()).startsWith("semaphore: ").hasLineCount(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"access, 77, the backend refuses you", "unavailable, 69, the backend is down"})
+    void aBackendThatRefusesOrIsAwayIsToldBeforeAnyRuleIsTried(String ping, int code, String reason) {
+        LocalCommands.Outcome outcome = LocalCommands.executeOn("scripted:?ping=" + ping, "tck");
+
+        assertThat(outcome.code()).isEqualTo(code);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err()).startsWith("semaphore: " + reason).hasLineCount(1);
     }
 
     @Test

@@ -15,7 +15,7 @@ final class UsageTest {
     private final StringWriter err = new StringWriter();
 
     private int execute(String... words) {
-        CommandLine line = SemaphoreCommand.commandLine();
+        CommandLine line = SemaphoreCommand.commandLine(words);
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         return line.execute(words);
     }

@@ -10,7 +10,9 @@ final class Attempts {
     private static final int LONGEST_BACK_OFF_MILLIS = 50;
 
     private final Deadline end;
-    private final Deadline lastBegin;
+    private final Deadline endOfChange;
+    private long begunNanos = System.nanoTime();
+    private long longestNanos;
     private int failed;
 
     /**
@@ -20,7 +22,7 @@ final class Attempts {
      */
     Attempts(Deadline end) {
         this.end = end;
-        this.lastBegin = part(end, 3, 4);
+        this.endOfChange = part(end, 3, 4);
     }
 
     /** Returns the deadline of something that may take a part of the time that is left. */
@@ -36,7 +38,8 @@ final class Attempts {
 
     /** Returns until when to wait for an answer to a change, so that time is left to find out what became of it. */
     Deadline endOfChange() {
-        return part(end, 1, 2);
+        Deadline half = part(end, 1, 2);
+        return endOfChange.isBefore(half) ? half : endOfChange;
     }
 
     /** Whether it is time to give back in a way in which nobody can come in between. */
@@ -44,18 +47,16 @@ final class Attempts {
         return failed == OF_RELEASE;
     }
 
-    /** Counts a failed attempt; returns whether there is to be another one. */
+    /** Counts a failed attempt; returns whether another one would come to its end, going by the longest so far. */
     boolean goesOn() {
+        long now = System.nanoTime();
         failed++;
-        return isTimeLeft();
+        longestNanos = Math.max(longestNanos, now - begunNanos);
+        begunNanos = now;
+        return end.nanosFrom(now) > longestNanos;
     }
 
-    /** Whether an attempt that begins now may come to its end. */
-    boolean isTimeLeft() {
-        return !lastBegin.isPast(System.nanoTime());
-    }
-
-    /** Leaves the others time before the next one. */
+    /** Leaves the others time before the next attempt. */
     void backOff(InterruptShield shield) {
         shield.pause(backOffNanos());
     }

@@ -28,7 +28,7 @@ final class ConsulBackend implements SemaphoreBackend {
 
     ConsulBackend(ConsulSettings settings) {
         this.settings = settings;
-        this.operations = new ConsulHttp(settings, settings.timeout(), OPERATION_CONNECTIONS);
+        this.operations = new ConsulHttp(settings, settings.giveUpAfter(), OPERATION_CONNECTIONS);
         this.watches = new ConsulHttp(settings, WATCH_ANSWER, WATCH_CONNECTIONS);
         this.destroyed = new DestroyedLocks(operations, watches);
         this.admin = new ConsulAdmin(operations, settings, destroyed);
@@ -51,7 +51,7 @@ final class ConsulBackend implements SemaphoreBackend {
                 .detection(settings.ttl(), settings.detection())
                 .lossNotice(lossNotice)
                 .wakeUp(Duration.ofSeconds(1))
-                .operation(settings.operation())
+                .operation(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)

@@ -323,7 +323,7 @@ final class ConsulExchange {
                 return giveUp(plan, end);
             }
             last = outcome.text();
-            if (!attempts.isTimeLeft() || outcome.status() == Transaction.Status.DENIED) {
+            if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
                 throw Failures.unknown(subject, last);
             }
         }

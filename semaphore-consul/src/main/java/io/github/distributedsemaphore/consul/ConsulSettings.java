@@ -47,8 +47,6 @@ record ConsulSettings(
     private static final Duration LONGEST_DETECTION = Duration.ofHours(1);
     private static final Duration SHORTEST_TIMEOUT = Duration.ofSeconds(1);
     private static final Duration LONGEST_TIMEOUT = Duration.ofMinutes(1);
-    /** By how much a call may come back later on a busy machine. */
-    private static final Duration LATENESS = Duration.ofSeconds(1);
 
     static ConsulSettings from(BackendUri uri, HolderInfo self) {
         if (!uri.path().isEmpty() && !uri.path().equals("/")) {
@@ -78,7 +76,7 @@ record ConsulSettings(
                 word("node", uri.text("node", "")),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
-                uri.duration("timeout", Duration.ofSeconds(4), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
+                uri.duration("timeout", Duration.ofSeconds(5), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
                 grace(uri),
                 self);
     }
@@ -144,14 +142,14 @@ record ConsulSettings(
         return ttl().dividedBy(5);
     }
 
-    /** How long a renewal may take: three that are not answered fit between the last one and the end of the permits. */
-    Duration renewalTimeout() {
-        return timeout.compareTo(renewEvery()) < 0 ? timeout : renewEvery();
+    /** Returns after which time a call gives up: what is left of its time is for a busy machine. */
+    Duration giveUpAfter() {
+        return timeout.multipliedBy(9).dividedBy(10);
     }
 
-    /** A call that does not wait may find one under way, and its own may have to be found out about. */
-    Duration operation() {
-        return timeout.plus(LATENESS).multipliedBy(3);
+    /** Returns how long a renewal may take: three that are not answered fit between the last one and the end of the permits. */
+    Duration renewalTimeout() {
+        return giveUpAfter().compareTo(renewEvery()) < 0 ? giveUpAfter() : renewEvery();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.Deadline;
 import java.time.Duration;
@@ -35,11 +36,17 @@ class AttemptsTest {
     void timeIsLeftToFindOutWhatAChangeDid() {
         long now = System.nanoTime();
         Attempts attempts = new Attempts(Deadline.after(now, Duration.ofMinutes(1)));
-        assertThat(attempts.endOfChange().nanosFrom(now))
-                .isBetween(
-                        Duration.ofSeconds(30).toNanos(), Duration.ofSeconds(45).toNanos());
-        assertThat(attempts.isTimeLeft()).isTrue();
+        assertThat(Duration.ofNanos(attempts.endOfChange().nanosFrom(now)))
+                .isBetween(Duration.ofSeconds(44), Duration.ofSeconds(46));
         assertThat(new Attempts(Deadline.at(now)).goesOn()).isFalse();
+    }
+
+    @Test
+    void noAttemptBeginsThatCannotComeToItsEnd() {
+        Attempts attempts = new Attempts(Deadline.after(System.nanoTime(), Duration.ofMillis(200)));
+        long begun = System.nanoTime();
+        await("more than half of the time is over").until(() -> System.nanoTime() - begun > 110_000_000);
+        assertThat(attempts.goesOn()).isFalse();
     }
 
     @Test

@@ -145,6 +145,11 @@ final class ConsulControl implements ServerControl {
     }
 
     @Override
+    public synchronized List<Long> processes() {
+        return servers.stream().map(ConsulAgent::pid).toList();
+    }
+
+    @Override
     public List<String> errors() {
         return List.of("rights taken away");
     }

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.consul;
 import io.github.distributedsemaphore.tck.CutRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.LostAnswerRules;
+import io.github.distributedsemaphore.tck.OutageRules;
 import io.github.distributedsemaphore.tck.Section;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.StallRules;
@@ -21,6 +22,9 @@ class ConsulLinkTest implements HarnessSource {
 
     @Nested
     class Cut extends CutRules {}
+
+    @Nested
+    class Outage extends OutageRules {}
 
     @Nested
     class Stall extends StallRules {}

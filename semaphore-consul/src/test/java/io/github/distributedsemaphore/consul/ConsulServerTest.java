@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.RestartRules;
 import io.github.distributedsemaphore.tck.Section;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.StoppedServerRules;
 import io.github.distributedsemaphore.tck.StormRules;
 import org.junit.jupiter.api.Nested;
 
@@ -16,6 +17,9 @@ class ConsulServerTest implements HarnessSource {
     public SemaphoreTckHarness harness() {
         return ConsulHarness.ofNode();
     }
+
+    @Nested
+    class StoppedServer extends StoppedServerRules {}
 
     @Nested
     class Restart extends RestartRules {}

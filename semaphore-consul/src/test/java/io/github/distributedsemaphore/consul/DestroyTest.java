@@ -84,7 +84,7 @@ class DestroyTest {
         try (StubServer stub = StubServer.answering("[{\"Key\":{}}]")) {
             ConsulSettings settings = ConsulSettings.from(
                     BackendUri.parse("consul://" + stub.address()), HolderInfo.ofThisProcess("test"));
-            try (ConsulHttp http = new ConsulHttp(settings, settings.timeout(), 2);
+            try (ConsulHttp http = new ConsulHttp(settings, settings.giveUpAfter(), 2);
                     DestroyedLocks locks = new DestroyedLocks(http, http)) {
                 locks.watch(new PrefixReader(http, name, name));
                 await("it asks again")

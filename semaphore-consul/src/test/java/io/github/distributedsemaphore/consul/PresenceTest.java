@@ -19,7 +19,7 @@ class PresenceTest {
     private final ConsulSettings settings =
             ConsulSettings.from(BackendUri.parse(Consul.uri()), HolderInfo.ofThisProcess("test"));
     private final ConsulHttp operations =
-            new ConsulHttp(settings, settings.timeout(), ConsulBackend.OPERATION_CONNECTIONS);
+            new ConsulHttp(settings, settings.giveUpAfter(), ConsulBackend.OPERATION_CONNECTIONS);
     private final ConsulHttp watches =
             new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
     private final PrefixReader reader = new PrefixReader(operations, name, name);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -56,9 +57,15 @@ class SettingsTest {
     }
 
     @Test
-    void aCallThatDoesNotWaitEndsWithinFifteenSecondsByDefault() {
-        assertThat(of("consul://localhost").operation()).isEqualTo(Duration.ofSeconds(15));
-        assertThat(of("consul://localhost?timeout=30s").operation()).isEqualTo(Duration.ofSeconds(93));
+    void aCallThatDoesNotWaitEndsWithinThreeTimesTheTimeOut() {
+        for (String uri : List.of("consul://localhost", "consul://localhost?timeout=30s")) {
+            try (SemaphoreBackend backend = Consul.openAt(uri)) {
+                Duration timeout = of(uri).timeout();
+                assertThat(backend.guarantees().operation()).isEqualTo(timeout.multipliedBy(3));
+                assertThat(of(uri).giveUpAfter()).isLessThan(timeout);
+            }
+        }
+        assertThat(of("consul://localhost").timeout()).isEqualTo(Duration.ofSeconds(5));
     }
 
     @Test

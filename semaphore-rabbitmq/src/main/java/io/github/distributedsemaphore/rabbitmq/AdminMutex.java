@@ -1,10 +1,16 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Method;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.Collection;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,29 +23,34 @@ import org.slf4j.LoggerFactory;
 final class AdminMutex implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(AdminMutex.class);
 
-    /** How many changes go by until the mutex is verified again. */
+    /** How many slots are changed until the mutex is verified again. */
     private static final int VERIFY_EVERY = 64;
 
     private static final long LONGEST_PAUSE_NANOS = 40_000_000;
 
+    private static final Map<String, Object> COUNT_ARGUMENTS = Map.of("x-max-length", 0, "x-queue-type", "classic");
+
     private final HolderConnection connection;
+    private final RabbitSettings settings;
     private final QueueNames names;
     private final CallBudget budget;
     private int changes;
 
-    private AdminMutex(HolderConnection connection, QueueNames names, CallBudget budget) {
+    private AdminMutex(HolderConnection connection, RabbitSettings settings, QueueNames names, CallBudget budget) {
         this.connection = connection;
+        this.settings = settings;
         this.names = names;
         this.budget = budget;
     }
 
-    /** Takes the mutex, waiting for whoever has it while the budget lasts. */
+    /** Takes the mutex, waiting for another administrator while there is time for a step. */
     static AdminMutex take(RabbitConnections connections, QueueNames names, CallBudget budget)
             throws LinkLostException {
-        HolderConnection connection = new HolderConnection(connections, "semaphore administration", reason -> {});
+        HolderConnection connection = new HolderConnection(
+                connections, "semaphore administration", reason -> {}, answerBy(connections.settings()));
         boolean taken = false;
         try (InterruptShield shield = new InterruptShield()) {
-            while (connection.declareExclusive(names.mutex()) != QueueAnswer.OK) {
+            while (connection.declareExclusive(names.mutex(), answerBy(connections.settings())) != QueueAnswer.OK) {
                 if (budget.isSpent()) {
                     throw Failures.unavailable(
                             budget.subject() + ": another administrator has been at work all the time: try again",
@@ -48,27 +59,67 @@ final class AdminMutex implements AutoCloseable {
                 shield.pause(ThreadLocalRandom.current().nextLong(LONGEST_PAUSE_NANOS));
             }
             taken = true;
-            return new AdminMutex(connection, names, budget);
+            return new AdminMutex(connection, connections.settings(), names, budget);
         } finally {
             if (!taken) {
-                connection.close();
+                connection.close(answerBy(connections.settings()));
             }
         }
+    }
+
+    /** A request that has no answer by then has none: it is the number of requests that makes a change long. */
+    private static Deadline answerBy(RabbitSettings settings) {
+        return Deadline.after(System.nanoTime(), settings.timeout());
     }
 
     HolderConnection connection() {
         return connection;
     }
 
-    void declareSlot(int slot) throws LinkLostException {
-        verify();
-        require(connection.declareSlot(names.slot(slot)), slot);
+    /** Makes the queue of a slot, or finds it as it should be. */
+    QueueAnswer declareSlot(int slot) throws LinkLostException {
+        return connection.declareDurable(names.slot(slot), slotArguments(), answerBy(settings));
     }
 
-    /** Deletes a slot, and returns when the broker has confirmed that it is gone. */
-    void deleteSlot(int slot) throws LinkLostException {
-        verify();
-        require(connection.delete(names.slot(slot)), slot);
+    /** Makes slots in the order given. */
+    void declareSlots(List<Integer> slots) throws LinkLostException {
+        change(
+                slots,
+                slot -> new AMQP.Queue.Declare.Builder()
+                        .queue(names.slot(slot))
+                        .durable()
+                        .arguments(slotArguments())
+                        .nowait()
+                        .build());
+    }
+
+    /** The type is said, for a virtual host may have another default. */
+    private Map<String, Object> slotArguments() {
+        return Map.of("x-max-length", 0, "x-queue-type", settings.slotQueueType());
+    }
+
+    /** Deletes slots in the order given, and returns when the broker has confirmed that they are gone. */
+    void deleteSlots(List<Integer> slots) throws LinkLostException {
+        change(
+                slots,
+                slot -> new AMQP.Queue.Delete.Builder()
+                        .queue(names.slot(slot))
+                        .nowait()
+                        .build());
+    }
+
+    /** The broker's word for each run of changes is that the mutex is still there. */
+    private void change(List<Integer> slots, IntFunction<Method> request) throws LinkLostException {
+        for (int from = 0; from < slots.size(); from += VERIFY_EVERY) {
+            requireTime();
+            List<Integer> run = slots.subList(from, Math.min(slots.size(), from + VERIFY_EVERY));
+            changes += run.size();
+            QueueAnswer answer = connection.changeInOrder(
+                    run.stream().map(request::apply).toList(), names.mutex(), answerBy(settings));
+            if (answer != QueueAnswer.OK) {
+                throw brokenOff("the broker answered " + answer + " about the mutex, or one of the slots " + run, null);
+            }
+        }
     }
 
     /** Makes the queues at which holders are counted. Without them all works, but slower, so a failure is not the call's. */
@@ -76,7 +127,7 @@ final class AdminMutex implements AutoCloseable {
         for (SlotBlock block : SlotBlock.upTo(limit)) {
             verify();
             try {
-                QueueAnswer answer = connection.declareCount(names.count(block));
+                QueueAnswer answer = connection.declareDurable(names.count(block), COUNT_ARGUMENTS, answerBy(settings));
                 if (answer != QueueAnswer.OK) {
                     LOG.warn("{}: '{}' is of no use: {}", budget.subject(), names.count(block), answer);
                 }
@@ -89,7 +140,7 @@ final class AdminMutex implements AutoCloseable {
     void deleteCounts(Collection<SlotBlock> blocks) throws LinkLostException {
         for (SlotBlock block : blocks) {
             verify();
-            if (connection.delete(names.count(block)) != QueueAnswer.OK) {
+            if (connection.delete(names.count(block), answerBy(settings)) != QueueAnswer.OK) {
                 LOG.warn("{}: '{}' could not be deleted", budget.subject(), names.count(block));
             }
         }
@@ -97,29 +148,29 @@ final class AdminMutex implements AutoCloseable {
 
     void declareFences() throws LinkLostException {
         verify();
-        if (connection.declareStream(names.fences()) != QueueAnswer.OK) {
+        if (connection.declareDurable(names.fences(), FenceStream.arguments(), answerBy(settings)) != QueueAnswer.OK) {
             throw brokenOff("the broker made no stream for fences", null);
         }
     }
 
     void deleteFences() throws LinkLostException {
         verify();
-        if (connection.delete(names.fences()) != QueueAnswer.OK) {
+        if (connection.delete(names.fences(), answerBy(settings)) != QueueAnswer.OK) {
             throw brokenOff("the broker did not delete the stream of fences", null);
         }
     }
 
     private void verify() throws LinkLostException {
-        boolean mine = changes % VERIFY_EVERY != 0 || connection.look(names.mutex()) == QueueAnswer.OK;
-        if (!mine || budget.isSpent()) {
-            throw brokenOff(mine ? "the time is over" : "somebody deleted the mutex", null);
+        requireTime();
+        if (connection.look(names.mutex(), answerBy(settings)) != QueueAnswer.OK) {
+            throw brokenOff("somebody deleted the mutex", null);
         }
         changes++;
     }
 
-    private void require(QueueAnswer answer, int slot) {
-        if (answer != QueueAnswer.OK) {
-            throw brokenOff("the broker answered " + answer + " about slot " + slot, null);
+    private void requireTime() {
+        if (budget.isNearlyOver()) {
+            throw brokenOff("the time is over", null);
         }
     }
 
@@ -133,6 +184,6 @@ final class AdminMutex implements AutoCloseable {
 
     @Override
     public void close() {
-        connection.close();
+        connection.close(answerBy(settings));
     }
 }

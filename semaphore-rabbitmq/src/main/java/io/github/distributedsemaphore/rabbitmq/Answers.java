@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.Deadline;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -13,15 +14,15 @@ final class Answers {
     /**
      * Waits until there is an answer, whatever interrupts come; they are handed on.
      *
-     * @param end when to give up, by {@link System#nanoTime}
+     * @param end when to give up
      */
-    static <T extends @Nullable Object> T await(Future<T> answer, long end)
+    static <T extends @Nullable Object> T await(Future<T> answer, Deadline end)
             throws ExecutionException, TimeoutException {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    return answer.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return answer.get(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

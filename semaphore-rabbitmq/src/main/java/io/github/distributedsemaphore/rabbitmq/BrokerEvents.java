@@ -26,8 +26,11 @@ final class BrokerEvents {
         try {
             // A refusal closes the channel, so it is one of its own.
             Channel channel = line.newChannel();
-            channel.queueBind(queue, EXCHANGE, DELETED);
-            channel.abort();
+            try {
+                channel.queueBind(queue, EXCHANGE, DELETED);
+            } finally {
+                HolderConnection.abort(channel);
+            }
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("no events of the broker, so a crash is found out on a timer", e);
         }

@@ -4,21 +4,51 @@ import io.github.distributedsemaphore.Deadline;
 import java.time.Duration;
 
 /**
- * How long one call may go on taking further steps; each of them is bounded by itself.
+ * The time of one call, the same for all that it does. In its first half the call takes steps; in the third quarter they may
+ * still be answered; the last quarter is for putting right what is not to stay. At the end a request without answer costs its
+ * connection, so that the call ends in time, whatever the broker does.
  *
  * @param subject what the call is about
- * @param end when no further step is begun
+ * @param start when it began, by {@link System#nanoTime}
+ * @param whole how long it may last
  */
-record CallBudget(String subject, Deadline end) {
-    static CallBudget of(String subject, Duration time) {
-        return new CallBudget(subject, Deadline.after(System.nanoTime(), time));
+record CallBudget(String subject, long start, Duration whole) {
+    static CallBudget of(String subject, Duration whole) {
+        return new CallBudget(subject, System.nanoTime(), whole);
     }
 
+    /** When the last answer has to be there. */
+    Deadline end() {
+        return Deadline.after(start, whole);
+    }
+
+    /** How long to wait for what can be done in another way or be undone: half of the time, and not beyond its third quarter. */
+    Deadline patience() {
+        return patience(whole.dividedBy(2));
+    }
+
+    /** How long to wait for probes: a step is left to look in another way if they are not answered. */
+    Deadline probing() {
+        return patience(whole.dividedBy(4));
+    }
+
+    /** How long to wait for what can be done in another way or be undone, but at most for so long. */
+    Deadline patience(Duration most) {
+        return Deadline.after(start, whole.multipliedBy(3).dividedBy(4))
+                .earlier(Deadline.after(System.nanoTime(), most));
+    }
+
+    /** Whether no further step of a search is begun. */
     boolean isSpent() {
-        return end.isPast(System.nanoTime());
+        return Deadline.after(start, whole.dividedBy(2)).isPast(System.nanoTime());
     }
 
-    /** Refuses a further step when the time is over. Nothing may have been changed yet that stays. */
+    /** Whether there is only time left for putting things right. */
+    boolean isNearlyOver() {
+        return Deadline.after(start, whole.multipliedBy(3).dividedBy(4)).isPast(System.nanoTime());
+    }
+
+    /** Refuses a further step when the time for steps is over. Nothing may have been changed yet that stays. */
     void requireTime() {
         if (isSpent()) {
             throw Failures.unavailable(subject + ": the broker answers too slowly", null);

@@ -13,7 +13,7 @@ interface Epochs extends AutoCloseable {
     }
 
     /** Sends for an epoch that {@link #draw} is to return, so that its way and something else's are one. */
-    default void sendFor() {}
+    default void sendFor(CallBudget budget) {}
 
     /**
      * Draws an epoch that is higher than all that were drawn before, by whomever.

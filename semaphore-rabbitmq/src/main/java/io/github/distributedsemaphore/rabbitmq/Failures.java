@@ -54,7 +54,7 @@ final class Failures {
         return new BackendAccessException(
                 settings.broker() + " lets us open no more channels"
                         + (signal == null ? "" : ": " + signal.getMessage())
-                        + ". Raise its channel_max, or the user's limit; a client needs up to sixteen on each connection",
+                        + ". Raise its channel_max, or the user's limit; a client needs up to thirty-two on each connection",
                 cause);
     }
 

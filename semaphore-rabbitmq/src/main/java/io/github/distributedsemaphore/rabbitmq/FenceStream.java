@@ -4,8 +4,10 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -26,13 +28,13 @@ final class FenceStream implements Epochs {
     private static final byte[] EMPTY = {};
     private static final long RETRY_NANOS = 50_000_000;
 
-    private final RabbitSettings settings;
+    private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final QueueNames names;
     private volatile @Nullable Tap tap;
 
-    FenceStream(RabbitSettings settings, ProbeConnection probes, QueueNames names) {
-        this.settings = settings;
+    FenceStream(RabbitConnections connections, ProbeConnection probes, QueueNames names) {
+        this.connections = connections;
         this.probes = probes;
         this.names = names;
     }
@@ -47,7 +49,7 @@ final class FenceStream implements Epochs {
     public long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException {
         while (true) {
             try {
-                return draw();
+                return drawOnce(budget.patience());
             } catch (IOException | ShutdownSignalException e) {
                 String said = refusal(e);
                 if (!isStarting(e) || budget.isSpent()) {
@@ -59,19 +61,19 @@ final class FenceStream implements Epochs {
     }
 
     @Override
-    public void sendFor() {
+    public void sendFor(CallBudget budget) {
         try {
-            open().send();
+            open(budget.patience()).send();
         } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
             // It is met again, and told, by the one who draws.
             close();
         }
     }
 
-    private long draw() throws IOException, ProbeFailedException {
+    private long drawOnce(Deadline patience) throws IOException, ProbeFailedException {
         boolean done = false;
         try {
-            long offset = open().draw(settings.timeout().toNanos() / 2);
+            long offset = open(patience).draw(patience);
             done = true;
             // None is 0: whoever keeps the highest epoch of each slot may begin with that.
             return Math.multiplyExact(offset + 1, RUN);
@@ -92,7 +94,7 @@ final class FenceStream implements Epochs {
             throw Failures.withoutFences(names.semaphore(), e);
         }
         if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
-            throw Failures.denied(settings, names.fences(), close.getReplyText(), e);
+            throw Failures.denied(connections.settings(), names.fences(), close.getReplyText(), e);
         }
         return close.getReplyText();
     }
@@ -106,26 +108,27 @@ final class FenceStream implements Epochs {
                         || close.getReplyText().contains("replica"));
     }
 
-    private Tap open() throws IOException, ProbeFailedException {
-        ProbeConnection.Line line = probes.line();
+    private Tap open(Deadline patience) throws IOException, ProbeFailedException {
+        ProbeConnection.Line line = probes.line(patience);
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now, and a fence needs one", null);
         }
         Tap present = tap;
         if (present == null || !present.isOpen()) {
-            present = new Tap(line.newChannel(), line.newChannel(), names.fences());
+            close();
+            present = connections.call(() -> Tap.open(line, names.fences()), patience);
             tap = present;
-            present.start();
         }
         return present;
     }
 
+    /** Ends the channels, which the broker has to confirm, so that it may block: not here. */
     @Override
     public void close() {
         Tap present = tap;
         tap = null;
         if (present != null) {
-            present.close();
+            connections.execute(present::close);
         }
     }
 
@@ -146,7 +149,20 @@ final class FenceStream implements Epochs {
             this.stream = stream;
         }
 
-        void start() throws IOException {
+        /** Opens both channels, or none. */
+        static Tap open(ProbeConnection.Line line, String stream) throws IOException {
+            List<Channel> channels = line.newChannels(2);
+            Tap opened = new Tap(channels.get(0), channels.get(1), stream);
+            try {
+                opened.start();
+                return opened;
+            } catch (IOException | ShutdownSignalException e) {
+                opened.close();
+                throw e;
+            }
+        }
+
+        private void start() throws IOException {
             in.addShutdownListener(signal -> fail("its reader was closed: " + signal.getMessage()));
             out.addShutdownListener(signal -> fail("its writer was closed: " + signal.getMessage()));
             out.addReturnListener(message -> fail("it is gone"));
@@ -181,12 +197,12 @@ final class FenceStream implements Epochs {
             in.basicAck(message.getEnvelope().getDeliveryTag(), false);
         }
 
-        long draw(long timeoutNanos) throws IOException {
+        long draw(Deadline end) throws IOException {
             if (!sent) {
                 send();
             }
             sent = false;
-            return await(offset, System.nanoTime() + timeoutNanos);
+            return await(offset, end);
         }
 
         void send() throws IOException {
@@ -201,7 +217,7 @@ final class FenceStream implements Epochs {
             sent = true;
         }
 
-        private static long await(CompletableFuture<Long> answer, long end) throws IOException {
+        private static long await(CompletableFuture<Long> answer, Deadline end) throws IOException {
             try {
                 return Answers.await(answer, end);
             } catch (ExecutionException | TimeoutException e) {
@@ -210,13 +226,8 @@ final class FenceStream implements Epochs {
         }
 
         void close() {
-            for (Channel channel : new Channel[] {in, out}) {
-                try {
-                    channel.abort();
-                } catch (IOException e) {
-                    fail(e.toString());
-                }
-            }
+            HolderConnection.abort(in);
+            HolderConnection.abort(out);
         }
     }
 }

@@ -1,24 +1,27 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.InterruptShield;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Turns the wants of an exchange into slots, and the slots into answers. One exchange at a time. */
 final class Granting implements AutoCloseable {
-    /** Who collects for so long has stalled, or is slower than it is worth to wait for. */
+    /** A collector that stays for so long has stalled, or is slower than it is worth to wait for. */
     private static final long LONGEST_COLLECTION_NANOS = 1_000_000_000;
 
-    private static final long LONGEST_PAUSE_NANOS = 10_000_000;
+    /** How long an attempt waits for the collector: a grant of several slots takes some ten round trips. */
+    private static final Duration PATIENCE = Duration.ofMillis(300);
 
-    /** For how many time-outs slots are looked for: a grant takes five round trips, and who lost a race for it begins anew. */
-    static final int SEARCH_TIMEOUTS = 2;
+    private static final long LONGEST_PAUSE_NANOS = 10_000_000;
 
     private final RabbitBackend backend;
     private final QueueNames names;
@@ -27,6 +30,8 @@ final class Granting implements AutoCloseable {
     private final HolderCount count;
     private final HolderCounts counts;
     private final Epochs epochs;
+    /** Since when another client collects, as far as this one has seen; empty if it has not. */
+    private OptionalLong collected = OptionalLong.empty();
 
     Granting(RabbitBackend backend, QueueNames names, HeldSlots held, SlotMemory memory, HolderCount count) {
         this.backend = backend;
@@ -43,51 +48,76 @@ final class Granting implements AutoCloseable {
      *
      * @param answers an answer for each want
      * @param sent before the request was sent by which the broker confirmed them, by {@link System#nanoTime}
+     * @param postponed whether wants of several permits were refused without a look, to be asked for again soon
      */
-    record Granted(List<Answer> answers, long sent) {}
+    record Granted(List<Answer> answers, long sent, boolean postponed) {}
 
-    Granted take(ExchangeRequest request, HolderConnection holder, InterruptShield shield) throws LinkLostException {
+    /** Whether an exchange takes several slots, and may. */
+    private enum Collecting {
+        /** All wants are of one permit, or this client does not wait for the collector any longer. */
+        NO,
+        /** This client is the one that collects now. */
+        YES,
+        /** Another one is, and whoever wants several here goes on waiting. */
+        LATER
+    }
+
+    Granted take(ExchangeRequest request, HolderConnection holder, CallBudget budget, InterruptShield shield)
+            throws LinkLostException {
         boolean several = request.wants().stream().anyMatch(want -> want > 1);
-        boolean collecting = several && startToCollect(holder, shield);
+        Collecting collecting = several ? startToCollect(request, holder, budget, shield) : Collecting.NO;
         try {
-            return search(request, collecting, holder, shield);
+            return search(request, collecting, holder, budget, shield);
         } finally {
-            if (collecting && holder.isOpen()) {
-                holder.delete(names.collector());
+            if (collecting == Collecting.YES && holder.isOpen()) {
+                holder.delete(names.collector(), budget.end());
             }
         }
     }
 
     /**
-     * Who takes several slots declares one after the other, and gives them back if they are not enough: two at the same time
+     * Who takes several slots declares them together, and gives them back if they are not enough: two at the same time
      * could both be left with too few. So there is one at a time, and whoever finds no free slot meanwhile looks again.
      *
-     * @return false if somebody else collects without an end; nobody but attempts that are refused suffers from that
+     * <p>An attempt waits a moment for its turn. Callers that go on waiting are refused instead, so that others of the same
+     * exchange do not wait with them.
      */
-    private boolean startToCollect(HolderConnection holder, InterruptShield shield) throws LinkLostException {
-        long end = System.nanoTime() + LONGEST_COLLECTION_NANOS;
-        while (holder.declareExclusive(names.collector()) != QueueAnswer.OK) {
-            if (System.nanoTime() - end > 0) {
-                return false;
+    private Collecting startToCollect(
+            ExchangeRequest request, HolderConnection holder, CallBudget budget, InterruptShield shield)
+            throws LinkLostException {
+        boolean attempt = request.attempts() > 0 || !request.waiting();
+        Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
+        while (holder.declareExclusive(names.collector(), budget.end()) != QueueAnswer.OK) {
+            long now = System.nanoTime();
+            if (collected.isEmpty()) {
+                collected = OptionalLong.of(now);
+            }
+            if (patience.isPast(now)) {
+                boolean stalled = now - collected.getAsLong() > LONGEST_COLLECTION_NANOS;
+                return attempt || stalled ? Collecting.NO : Collecting.LATER;
             }
             shield.pause(ThreadLocalRandom.current().nextLong(LONGEST_PAUSE_NANOS));
         }
-        return true;
+        collected = OptionalLong.empty();
+        return Collecting.YES;
     }
 
-    private Granted search(ExchangeRequest request, boolean collecting, HolderConnection holder, InterruptShield shield)
+    private Granted search(
+            ExchangeRequest request,
+            Collecting collecting,
+            HolderConnection holder,
+            CallBudget budget,
+            InterruptShield shield)
             throws LinkLostException {
-        String subject = "Semaphore '" + names.semaphore() + "'";
-        CallBudget budget = CallBudget.of(
-                subject, backend.connections().settings().timeout().multipliedBy(SEARCH_TIMEOUTS));
+        boolean later = collecting == Collecting.LATER;
         TakenSlots taken = new TakenSlots(names, holder, backend.sight(), epochs, budget, shield);
         SlotSearch search =
                 new SlotSearch(names, holder, backend.sight(), memory, held.slots(), counts, taken, budget, shield);
-        Deque<Integer> pool = new ArrayDeque<>(search.take(Wants.of(request, collecting)));
+        Deque<Integer> pool = new ArrayDeque<>(search.take(Wants.of(request, collecting == Collecting.YES, later)));
         List<Integer> found = List.copyOf(pool);
         List<Answer> answers = new ArrayList<>();
         for (int want : request.wants()) {
-            answers.add(answer(want, pool, taken.epoch(), request.epochs()));
+            answers.add(answer(want, later && want > 1, pool, taken.epoch(), request.epochs()));
         }
         // They are taken from the front.
         count.add(found.subList(0, found.size() - pool.size()), memory.limit(), holder);
@@ -96,17 +126,17 @@ final class Granting implements AutoCloseable {
             pool.forEach(memory::freed);
             backend.mailbox().tellReleased(names.encoded());
         }
-        return new Granted(answers, taken.confirmedFrom());
+        return new Granted(answers, taken.confirmedFrom(), later);
     }
 
-    private Answer answer(int want, Deque<Integer> pool, long epoch, int run) {
+    private Answer answer(int want, boolean later, Deque<Integer> pool, long epoch, int run) {
         if (memory.limit() == 0) {
             return Answer.MISSING;
         }
         if (want > memory.limit()) {
             return new Answer.ExceedsLimit(memory.limit());
         }
-        if (want > pool.size()) {
+        if (later || want > pool.size()) {
             return Answer.FULL;
         }
         List<Hold> granted = new ArrayList<>();

@@ -2,15 +2,25 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Command;
+import com.rabbitmq.client.Method;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
-import java.net.Socket;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,25 +39,26 @@ final class HolderConnection {
     /** Beside the expiration that each probe has: what is routed to such a queue is not kept. */
     private static final Map<String, Object> KEEPS_NOTHING = Map.of("x-max-length", 0);
 
+    /** Of 1,000 holds that are looked at over a link of 10 ms this makes 0.6 s; more are seldom faster. */
+    private static final int MOST_AT_ONCE = 16;
+
     private final RabbitConnections connections;
     private final RabbitConnections.Opened opened;
     private final Consumer<String> onLost;
     private final AtomicBoolean over = new AtomicBoolean();
     private final Deque<Channel> idle = new ConcurrentLinkedDeque<>();
 
-    /** Connects. Tells once that the connection is gone, unless by {@link #close}. */
-    HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost) {
+    /**
+     * Connects. Tells once that the connection is gone, unless by {@link #close}.
+     *
+     * @param end how long to wait for the connection
+     */
+    HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost, Deadline end) {
         this.connections = connections;
         this.onLost = onLost;
         // Its consumers only count holders: the client library would warn of each when their queue is deleted.
-        this.opened = connections.open(purpose, /* told */ false);
+        this.opened = connections.open(purpose, /* told */ false, end);
         opened.connection().addShutdownListener(signal -> lost("the connection is gone: " + signal.getMessage()));
-    }
-
-    /** Something to ask the broker on a channel. */
-    @FunctionalInterface
-    private interface Request {
-        void on(Channel channel) throws IOException;
     }
 
     /** The interval that broker and client agreed on, in seconds. */
@@ -56,71 +67,161 @@ final class HolderConnection {
     }
 
     /** Declares an exclusive queue: a hold, or the mutex. OK also if this connection has it already. */
-    QueueAnswer declareExclusive(String queue) throws LinkLostException {
-        return ask(queue, channel -> channel.queueDeclare(queue, false, true, false, KEEPS_NOTHING));
+    QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
+        return declareExclusive(List.of(queue), end).get(0);
     }
 
-    /** Makes the queue of a slot, or finds it as it should be. */
-    QueueAnswer declareSlot(String queue) throws LinkLostException {
-        // Said explicitly, for a virtual host may have another default type.
-        Map<String, Object> arguments =
-                Map.of("x-max-length", 0, "x-queue-type", connections.settings().slotQueueType());
-        return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, arguments));
+    /** Declares exclusive queues, all of them even if one is refused by an exception. */
+    List<QueueAnswer> declareExclusive(List<String> queues, Deadline end) throws LinkLostException {
+        return askAll(queues, HolderConnection::exclusive, end);
     }
 
-    /** Makes a queue at which holders are counted, or finds it as it should be. */
-    QueueAnswer declareCount(String queue) throws LinkLostException {
-        Map<String, Object> arguments = Map.of("x-max-length", 0, "x-queue-type", "classic");
-        return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, arguments));
+    private static Method exclusive(String queue) {
+        return new AMQP.Queue.Declare.Builder()
+                .queue(queue)
+                .exclusive()
+                .arguments(KEEPS_NOTHING)
+                .build();
     }
 
-    /** Makes a stream, or finds it as it should be. */
-    QueueAnswer declareStream(String queue) throws LinkLostException {
-        return ask(queue, channel -> channel.queueDeclare(queue, true, false, false, FenceStream.arguments()));
+    /** Makes a queue that outlives its connections, or finds it as it should be. */
+    QueueAnswer declareDurable(String queue, Map<String, Object> arguments, Deadline end) throws LinkLostException {
+        Method declare = new AMQP.Queue.Declare.Builder()
+                .queue(queue)
+                .durable()
+                .arguments(arguments)
+                .build();
+        return askAll(List.of(queue), same -> declare, end).get(0);
     }
 
     /** Tells whether a queue is there and not exclusive to another connection. */
-    QueueAnswer look(String queue) throws LinkLostException {
-        return ask(queue, channel -> channel.queueDeclarePassive(queue));
+    QueueAnswer look(String queue, Deadline end) throws LinkLostException {
+        return look(List.of(queue), end).get(0);
+    }
+
+    /** The same for several. */
+    List<QueueAnswer> look(List<String> queues, Deadline end) throws LinkLostException {
+        return askAll(queues, HolderConnection::passive, end);
+    }
+
+    private static Method passive(String queue) {
+        return new AMQP.Queue.Declare.Builder().queue(queue).passive().build();
     }
 
     /** Deletes a queue. When it returns OK the queue is gone; it may have been gone before. */
-    QueueAnswer delete(String queue) throws LinkLostException {
-        return ask(queue, channel -> channel.queueDelete(queue));
+    QueueAnswer delete(String queue, Deadline end) throws LinkLostException {
+        return delete(List.of(queue), end).get(0);
     }
 
-    private QueueAnswer ask(String queue, Request request) throws LinkLostException {
-        Channel channel = null;
-        try {
-            channel = borrow();
-            request.on(channel);
-            idle.push(channel);
-            return QueueAnswer.OK;
-        } catch (IOException | ShutdownSignalException e) {
-            return refused(queue, e);
-        }
+    /** Deletes queues, in no order, all of them even if one is refused by an exception. */
+    List<QueueAnswer> delete(List<String> queues, Deadline end) throws LinkLostException {
+        return askAll(
+                queues, queue -> new AMQP.Queue.Delete.Builder().queue(queue).build(), end);
     }
 
-    private Channel borrow() throws IOException {
-        for (Channel channel = idle.poll(); channel != null; channel = idle.poll()) {
-            if (channel.isOpen()) {
-                return channel;
+    /**
+     * Changes queues one after the other, without a round trip for each: the broker does what comes on one channel in order,
+     * and nothing after a request that it refuses. So if this fails, the first of them may be changed and the others not.
+     *
+     * @param changes requests of which the broker does not answer those that it fulfils
+     * @param last a queue to look at in the end, whose answer speaks for all
+     */
+    QueueAnswer changeInOrder(List<Method> changes, String last, Deadline end) throws LinkLostException {
+        CompletableFuture<Channel> channel = borrow();
+        CompletableFuture<Command> answer = channel.thenCompose(used -> {
+            try {
+                for (Method change : changes) {
+                    used.asyncRpc(change);
+                }
+                return used.asyncCompletableRpc(passive(last));
+            } catch (IOException | ShutdownSignalException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        });
+        return answer(new Asked(last, channel, answer), end);
+    }
+
+    /**
+     * Asks about queues, several at a time. Each request has a channel of its own: the client library lets a request wait for
+     * the answer to the one before, and the broker closes the channel of one that it refuses.
+     */
+    private List<QueueAnswer> askAll(List<String> queues, Function<String, Method> request, Deadline end)
+            throws LinkLostException {
+        List<QueueAnswer> answers = new ArrayList<>();
+        SemaphoreException refusal = null;
+        for (int from = 0; from < queues.size(); from += MOST_AT_ONCE) {
+            List<Asked> asked = queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)).stream()
+                    .map(queue -> send(queue, request.apply(queue)))
+                    .toList();
+            for (Asked one : asked) {
+                try {
+                    answers.add(answer(one, end));
+                } catch (SemaphoreException e) {
+                    refusal = e;
+                }
             }
         }
-        Channel channel = opened.connection().createChannel();
-        if (channel == null) {
-            throw Failures.channelLimit(connections.settings(), null);
+        if (refusal != null) {
+            throw refusal;
         }
-        return channel;
+        return answers;
     }
 
-    /** A channel for what can be done without; null if there is none to be had. */
-    @Nullable
-    Channel openSpare() {
+    /** A request on its way. */
+    private record Asked(String queue, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {}
+
+    private Asked send(String queue, Method request) {
+        CompletableFuture<Channel> channel = borrow();
+        return new Asked(queue, channel, channel.thenCompose(used -> {
+            try {
+                return used.asyncCompletableRpc(request);
+            } catch (IOException | ShutdownSignalException e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }));
+    }
+
+    private QueueAnswer answer(Asked asked, Deadline end) throws LinkLostException {
         try {
-            return opened.connection().createChannel();
-        } catch (IOException | ShutdownSignalException e) {
+            Answers.await(asked.answer, end);
+            idle.push(asked.channel.join());
+            return QueueAnswer.OK;
+        } catch (ExecutionException | TimeoutException e) {
+            return refused(asked.queue, e);
+        }
+    }
+
+    /** A channel that nobody uses, or a new one, for which the library blocks. */
+    private CompletableFuture<Channel> borrow() {
+        for (Channel channel = idle.poll(); channel != null; channel = idle.poll()) {
+            if (channel.isOpen()) {
+                return CompletableFuture.completedFuture(channel);
+            }
+        }
+        return CompletableFuture.supplyAsync(this::newChannel, connections::execute);
+    }
+
+    private Channel newChannel() {
+        try {
+            Channel channel = opened.connection().createChannel();
+            if (channel == null) {
+                throw Failures.channelLimit(connections.settings(), null);
+            }
+            return channel;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A channel for what can be done without; null if none is to be had by the end. */
+    @Nullable
+    Channel openSpare(Deadline end) {
+        CompletableFuture<Channel> opening = CompletableFuture.supplyAsync(this::newChannel, connections::execute);
+        try {
+            return Answers.await(opening, end);
+        } catch (ExecutionException | TimeoutException e) {
             LOG.debug("no spare channel", e);
+            CompletableFuture<?> unused = opening.thenAccept(HolderConnection::abort);
             return null;
         }
     }
@@ -129,13 +230,16 @@ final class HolderConnection {
     static void abort(Channel spare) {
         try {
             spare.abort();
-        } catch (IOException e) {
+        } catch (IOException | ShutdownSignalException e) {
             LOG.debug("a spare channel did not close in order", e);
         }
     }
 
     /** The broker answers a request that it refuses by closing the channel, with the reason. */
     private QueueAnswer refused(String queue, Exception e) throws LinkLostException {
+        if (e.getCause() instanceof SemaphoreException refusal) {
+            throw refusal;
+        }
         ShutdownSignalException signal = Failures.signal(e);
         if (Failures.isNotAllowed(signal)) {
             drop("the broker ended the connection: " + e);
@@ -170,18 +274,8 @@ final class HolderConnection {
 
     /** Ends the connection without a word, as if the process had died. Does not block. */
     void drop(String reason) {
-        connections.execute(this::closeSocket);
+        connections.execute(opened::drop);
         lost(reason);
-    }
-
-    private void closeSocket() {
-        Socket socket = opened.socket();
-        try {
-            socket.close();
-        } catch (IOException e) {
-            LOG.debug("a socket did not close in order", e);
-        }
-        opened.connection().abort(0);
     }
 
     private void lost(String reason) {
@@ -190,19 +284,10 @@ final class HolderConnection {
         }
     }
 
-    /** Ends the connection; when it returns, what it held is free, unless the broker did not answer in time. */
-    void close() {
+    /** Ends the connection; when it returns, what it held is free, unless the broker did not answer by the end. */
+    void close(Deadline end) {
         if (over.compareAndSet(false, true)) {
-            try {
-                opened.connection()
-                        .close(
-                                AMQP.REPLY_SUCCESS,
-                                "closed",
-                                connections.settings().timeoutMillis());
-            } catch (IOException | ShutdownSignalException e) {
-                LOG.debug("a connection did not close in order", e);
-                closeSocket();
-            }
+            opened.close(end.remaining().toMillis());
         }
     }
 }

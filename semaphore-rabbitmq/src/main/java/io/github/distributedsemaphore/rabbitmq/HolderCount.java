@@ -4,7 +4,9 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.DefaultConsumer;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -33,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class HolderCount {
     /** A queue on a node that is down may leave requests without answer. */
-    static final long PATIENCE_NANOS = 500_000_000;
+    static final Duration PATIENCE = Duration.ofMillis(500);
 
     /** How long not to try again what failed. */
     static final long PAUSE_NANOS = 10_000_000_000L;
@@ -97,7 +99,7 @@ final class HolderCount {
         if (again - System.nanoTime() > 0) {
             return null;
         }
-        Channel opened = holder.openSpare();
+        Channel opened = holder.openSpare(Deadline.after(System.nanoTime(), PATIENCE));
         if (opened == null) {
             forget();
             return null;
@@ -145,7 +147,7 @@ final class HolderCount {
     /** Waits until slots are not counted any more, but not for long: what is counted wrongly makes nobody a holder. */
     void await(CompletableFuture<?> removed) {
         try {
-            Answers.await(removed, System.nanoTime() + PATIENCE_NANOS);
+            Answers.await(removed, Deadline.after(System.nanoTime(), PATIENCE));
         } catch (ExecutionException | TimeoutException e) {
             lock.lock();
             try {

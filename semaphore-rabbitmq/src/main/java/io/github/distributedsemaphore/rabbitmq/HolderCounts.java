@@ -4,6 +4,7 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Command;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -73,7 +74,7 @@ final class HolderCounts {
     private Channel channel(int index, HolderConnection holder) throws IOException {
         Channel present = channels.get(index);
         if (present == null || !present.isOpen()) {
-            present = holder.openSpare();
+            present = holder.openSpare(Deadline.after(System.nanoTime(), HolderCount.PATIENCE));
             if (present == null) {
                 throw new IOException("no channel to read counts with");
             }
@@ -85,7 +86,7 @@ final class HolderCounts {
     /** Waits for what was asked for, but not for long. */
     private void answers() {
         List<Integer> most = new ArrayList<>();
-        long end = System.nanoTime() + HolderCount.PATIENCE_NANOS;
+        Deadline end = Deadline.after(System.nanoTime(), HolderCount.PATIENCE);
         for (int i = 0; i < asked.size(); i++) {
             int size = blocks.get(i).size();
             most.add(Math.max(0, size - count(i, end)));
@@ -96,7 +97,7 @@ final class HolderCounts {
         }
     }
 
-    private int count(int index, long end) {
+    private int count(int index, Deadline end) {
         try {
             return Answers.await(asked.get(index), end).getMethod() instanceof AMQP.Queue.DeclareOk answer
                     ? answer.getConsumerCount()

@@ -4,17 +4,22 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -25,7 +30,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Where a client gets messages from others: that a permit of a semaphore was released, and the question who holds one. An
  * exclusive queue on the probe connection, bound to one exchange for all. Nothing depends on these messages: waiters ask
- * on a timer as well, and a holder that does not answer is shown without its name. Thread-safe.
+ * on a timer as well, and a holder that does not answer is shown without its name. So what takes round trips is done in
+ * the background, one thing after the other, and no call waits for it for long. Thread-safe.
  */
 final class Mailbox implements AutoCloseable {
     static final String EXCHANGE = QueueNames.PREFIX + "events";
@@ -34,11 +40,14 @@ final class Mailbox implements AutoCloseable {
     private static final String RELEASED = "released:";
     private static final String HOLDERS = "holders:";
     private static final String WAITING = "waiting:";
-    private static final String ANSWER = "answer";
+
+    /** For how long a call waits until it listens, or until its message is sent. */
+    static final Duration PATIENCE = Duration.ofMillis(500);
 
     /** Who waits says so each time that it asks, which is twice as often. */
     private static final long WAITING_NANOS = 1_000_000_000;
 
+    private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final HolderInfo self;
     private final boolean fencing;
@@ -47,13 +56,15 @@ final class Mailbox implements AutoCloseable {
     private final ConcurrentMap<String, List<Supplier<List<HeldSlots.Entry>>>> holders = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, RollCall> calls = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Long> waiters = new ConcurrentHashMap<>();
+    private CompletableFuture<?> last = CompletableFuture.completedFuture("");
     private volatile @Nullable Post post;
     private volatile boolean closed;
 
-    Mailbox(ProbeConnection probes, RabbitSettings settings) {
+    Mailbox(RabbitConnections connections, ProbeConnection probes) {
+        this.connections = connections;
         this.probes = probes;
-        this.self = settings.self();
-        this.fencing = settings.fencing();
+        this.self = connections.settings().self();
+        this.fencing = connections.settings().fencing();
     }
 
     /**
@@ -64,10 +75,27 @@ final class Mailbox implements AutoCloseable {
      * @param out the channel that publishes
      * @param queue the queue
      * @param events whether it was tried to have the broker's events sent to it
+     * @param sending held while a message is sent
      */
-    private record Post(ProbeConnection.Line line, Channel in, Channel out, String queue, AtomicBoolean events) {
+    private record Post(
+            ProbeConnection.Line line,
+            Channel in,
+            Channel out,
+            String queue,
+            AtomicBoolean events,
+            ReentrantLock sending) {
         boolean isOpen() {
             return line.isOpen() && in.isOpen() && out.isOpen();
+        }
+
+        /** One message after the other: a channel is not for several threads. */
+        void publish(String exchange, String key, AMQP.BasicProperties properties, byte[] body) throws IOException {
+            sending.lock();
+            try {
+                out.basicPublish(exchange, key, properties, body);
+            } finally {
+                sending.unlock();
+            }
         }
     }
 
@@ -76,26 +104,65 @@ final class Mailbox implements AutoCloseable {
         return present != null && present.isOpen() && !present.line.isBlocked();
     }
 
-    /** Opens it if it is not open, and binds whatever is listened to. */
-    void open() {
+    /**
+     * Does something after all that was to be done before, on a thread of its own: connecting and binding take round trips,
+     * and nobody waits for them longer than it wants.
+     */
+    private CompletableFuture<?> later(Runnable work) {
         lock.lock();
+        try {
+            last = last.handleAsync(
+                    (done, failed) -> {
+                        work.run();
+                        return "";
+                    },
+                    connections::execute);
+            return last;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits for what was to be done, but not for long. */
+    static void await(CompletableFuture<?> work, Deadline patience) {
+        try {
+            Answers.await(work, patience);
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("goes on without waiting for the messages of other clients", e);
+        }
+    }
+
+    /** Opens it if it is not open, and binds whatever is listened to. Only {@link #later}. */
+    private void open() {
         try {
             if (!closed && !isOpen()) {
                 post = connect();
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             LOG.info("No messages from other clients now, so waiters ask on a timer: {}", e.toString());
-        } finally {
-            lock.unlock();
         }
     }
 
     private Post connect() throws IOException, ProbeFailedException {
-        ProbeConnection.Line line = probes.line();
+        ProbeConnection.Line line = probes.line(
+                Deadline.after(System.nanoTime(), connections.settings().timeout()));
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
-        Channel in = line.newChannel();
+        List<Channel> channels = line.newChannels(2);
+        try {
+            return connect(line, channels.get(0), channels.get(1));
+        } catch (IOException | ShutdownSignalException e) {
+            if (line.isOpen() && Failures.signal(e) == null) {
+                // It did not answer, and everybody else would wait for it as well.
+                probes.forget(line);
+            }
+            channels.forEach(HolderConnection::abort);
+            throw e;
+        }
+    }
+
+    private Post connect(ProbeConnection.Line line, Channel in, Channel out) throws IOException {
         in.exchangeDeclare(EXCHANGE, "direct", true);
         String queue = QueueNames.PREFIX + "client:" + UUID.randomUUID();
         in.queueDeclare(queue, false, true, true, Map.of());
@@ -107,7 +174,7 @@ final class Mailbox implements AutoCloseable {
             in.queueBind(queue, EXCHANGE, WAITING + semaphore);
         }
         in.basicConsume(queue, true, (tag, message) -> received(message), tag -> {});
-        Post opened = new Post(line, in, line.newChannel(), queue, new AtomicBoolean());
+        Post opened = new Post(line, in, out, queue, new AtomicBoolean(), new ReentrantLock());
         if (!hints.isEmpty()) {
             listenToBroker(opened);
         }
@@ -155,26 +222,32 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
+    /** Sends it, or leaves it out where messages cannot be sent now. Does not block: see the room for what is sent. */
     private void publish(String exchange, String key, String correlation, @Nullable String replyTo, byte[] body) {
-        lock.lock();
         try {
             Post present = post;
             if (present != null && isOpen()) {
                 AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
-                        .type(ANSWER)
                         .correlationId(correlation)
                         .replyTo(replyTo)
                         .build();
-                present.out.basicPublish(exchange, key, properties, body);
+                present.publish(exchange, key, properties, body);
             }
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("a message to other clients could not be sent", e);
-        } finally {
-            lock.unlock();
         }
     }
 
-    /** Tells the waiters of all clients that something became free, or that the semaphore changed. */
+    /** Tells the waiters of all clients that the semaphore changed, also if this client has sent no message before. */
+    void tellChanged(String semaphore, CallBudget budget) {
+        CompletableFuture<?> told = later(() -> {
+            open();
+            tellReleased(semaphore);
+        });
+        await(told, budget.patience(PATIENCE));
+    }
+
+    /** Tells the waiters of all clients that something became free. */
     void tellReleased(String semaphore) {
         publish(EXCHANGE, RELEASED + semaphore, "", null, new byte[0]);
     }
@@ -201,9 +274,9 @@ final class Mailbox implements AutoCloseable {
     }
 
     /** Asks the holders of a semaphore who they are; returns when all have answered, or a while later. */
-    RollCall callRoll(String semaphore, int expected) {
+    RollCall callRoll(String semaphore, int expected, CallBudget budget) {
         RollCall call = new RollCall(expected, fencing);
-        open();
+        await(later(this::open), budget.patience(PATIENCE));
         Post present = post;
         if (present == null || !isOpen()) {
             return call;
@@ -212,7 +285,7 @@ final class Mailbox implements AutoCloseable {
         calls.put(correlation, call);
         try {
             publish(EXCHANGE, HOLDERS + semaphore, correlation, present.queue, new byte[0]);
-            call.await();
+            call.await(budget.patience(RollCall.WAIT));
             return call;
         } finally {
             calls.remove(correlation);
@@ -225,36 +298,50 @@ final class Mailbox implements AutoCloseable {
         return () -> remove(holders, semaphore, slots);
     }
 
-    /** Listens for releases, until closed. */
-    BackendSession.Watch watch(String semaphore, Runnable hint) {
+    /** Listens for releases, until closed. Gives a hint when it listens, should that take longer than the budget has time. */
+    BackendSession.Watch watch(String semaphore, Runnable hint, CallBudget budget) {
         add(hints, semaphore, hint);
-        open();
-        bind(RELEASED + semaphore);
-        Post present = post;
-        if (present != null && present.isOpen()) {
-            listenToBroker(present);
+        CompletableFuture<?> listening = later(() -> {
+            bind(RELEASED + semaphore);
+            Post present = post;
+            if (present != null && present.isOpen()) {
+                listenToBroker(present);
+            }
+        });
+        await(listening, budget.patience(PATIENCE));
+        if (!listening.isDone()) {
+            CompletableFuture<?> unused = listening.thenRun(hint);
         }
         return () -> {
             remove(hints, semaphore, hint);
-            if (!hints.containsKey(semaphore)) {
-                unbind(RELEASED + semaphore);
-            }
+            CompletableFuture<?> unused = later(() -> unbindUnlessWatched(semaphore));
         };
     }
 
-    /** Receives the questions about a semaphore from now on. */
-    void bindHolders(String semaphore) {
-        open();
-        bind(HOLDERS + semaphore);
-        bind(WAITING + semaphore);
+    private void unbindUnlessWatched(String semaphore) {
+        if (!hints.containsKey(semaphore)) {
+            onPost(
+                    RELEASED + semaphore,
+                    (channel, queue) -> channel.queueUnbind(queue, EXCHANGE, RELEASED + semaphore));
+        }
     }
 
-    private void bind(String key) {
-        onPost(key, (channel, queue) -> channel.queueBind(queue, EXCHANGE, key));
+    /** Receives the questions about a semaphore, when what this returns is done. */
+    CompletableFuture<?> listenForHolders(String semaphore) {
+        return later(() -> {
+            bind(HOLDERS + semaphore, WAITING + semaphore);
+        });
     }
 
-    private void unbind(String key) {
-        onPost(key, (channel, queue) -> channel.queueUnbind(queue, EXCHANGE, key));
+    /** Opening binds as well, so that this is for a mailbox that was open. */
+    private void bind(String... keys) {
+        if (!isOpen()) {
+            open();
+            return;
+        }
+        for (String key : keys) {
+            onPost(key, (channel, queue) -> channel.queueBind(queue, EXCHANGE, key));
+        }
     }
 
     @FunctionalInterface
@@ -263,16 +350,16 @@ final class Mailbox implements AutoCloseable {
     }
 
     private void onPost(String key, Binding binding) {
-        lock.lock();
+        Post present = post;
         try {
-            Post present = post;
             if (present != null && isOpen()) {
                 binding.on(present.in, present.queue);
             }
         } catch (IOException | ShutdownSignalException e) {
             LOG.info("Messages '{}' of other clients do not reach this one now: {}", key, e.toString());
-        } finally {
-            lock.unlock();
+            if (present != null && present.isOpen()) {
+                probes.forget(present.line);
+            }
         }
     }
 

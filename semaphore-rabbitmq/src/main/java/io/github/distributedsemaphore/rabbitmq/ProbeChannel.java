@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -60,8 +61,8 @@ final class ProbeChannel {
     }
 
     /** Waits for the answers to what was sent last, and adds them in that order. */
-    void answers(long timeoutNanos, List<Existence> found) throws ProbeFailedException {
-        await(timeoutNanos);
+    void answers(Deadline end, List<Existence> found) throws ProbeFailedException {
+        await(end);
         lock.lock();
         try {
             for (boolean absent : returned) {
@@ -84,8 +85,8 @@ final class ProbeChannel {
         }
     }
 
-    private void await(long timeoutNanos) throws ProbeFailedException {
-        long left = timeoutNanos;
+    private void await(Deadline end) throws ProbeFailedException {
+        long left = end.nanosFrom(System.nanoTime());
         boolean interrupted = false;
         lock.lock();
         try {

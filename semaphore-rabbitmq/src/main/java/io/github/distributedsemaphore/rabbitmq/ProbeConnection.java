@@ -5,14 +5,17 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
-import java.net.Socket;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,7 +32,9 @@ final class ProbeConnection implements AutoCloseable {
 
     private final RabbitConnections connections;
     private final ReentrantLock lock = new ReentrantLock();
-    private @Nullable Line line;
+    /** Done when it is connected; several may wait for it. */
+    private @Nullable CompletableFuture<Line> line;
+
     private boolean closed;
 
     ProbeConnection(RabbitConnections connections) {
@@ -38,14 +43,14 @@ final class ProbeConnection implements AutoCloseable {
 
     /** One connection and the channels that nobody uses now. */
     static final class Line {
+        private final RabbitConnections.Opened opened;
         private final Connection connection;
-        private final Socket socket;
         private final Deque<ProbeChannel> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean blocked;
 
         private Line(RabbitConnections.Opened opened) {
+            this.opened = opened;
             this.connection = opened.connection();
-            this.socket = opened.socket();
             connection.addBlockedListener(
                     reason -> {
                         LOG.warn("The broker takes no messages now ({}): slots are looked for one by one", reason);
@@ -63,26 +68,31 @@ final class ProbeConnection implements AutoCloseable {
         }
 
         Channel newChannel() throws IOException {
-            Channel channel = connection.createChannel();
-            if (channel == null) {
-                throw new IOException("the broker's limit of channels is reached");
-            }
-            return channel;
+            return newChannels(1).get(0);
         }
 
-        private void drop() {
-            try {
-                socket.close();
-            } catch (IOException e) {
-                LOG.debug("a socket did not close in order", e);
+        /** Opens so many channels, or none. */
+        List<Channel> newChannels(int number) throws IOException {
+            List<Channel> channels = new ArrayList<>();
+            while (channels.size() < number) {
+                Channel channel = connection.createChannel();
+                if (channel == null) {
+                    channels.forEach(HolderConnection::abort);
+                    throw new IOException("the broker's limit of channels is reached");
+                }
+                channels.add(channel);
             }
-            connection.abort(0);
+            return channels;
         }
     }
 
-    /** Looks which queues exist. */
-    List<Existence> probe(List<String> queues) throws ProbeFailedException {
-        Line used = line();
+    /**
+     * Looks which queues exist.
+     *
+     * @param patience how long to wait for the answers
+     */
+    List<Existence> probe(List<String> queues, Deadline patience) throws ProbeFailedException {
+        Line used = line(patience);
         if (used.blocked) {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
@@ -91,7 +101,7 @@ final class ProbeConnection implements AutoCloseable {
             List<Existence> found = new ArrayList<>(queues.size());
             for (int from = 0; from < queues.size(); from += CHANNELS * ProbeChannel.MOST_AT_ONCE) {
                 int to = Math.min(queues.size(), from + CHANNELS * ProbeChannel.MOST_AT_ONCE);
-                probe(used, queues.subList(from, to), found);
+                probe(used, queues.subList(from, to), found, patience);
             }
             done = true;
             return found;
@@ -108,26 +118,27 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** On several channels at the same time: the broker works on each of them by itself. */
-    private void probe(Line used, List<String> queues, List<Existence> found) throws IOException, ProbeFailedException {
+    private void probe(Line used, List<String> queues, List<Existence> found, Deadline patience)
+            throws IOException, ProbeFailedException {
         Deque<ProbeChannel> asked = new ArrayDeque<>();
         for (int from = 0; from < queues.size(); from += ProbeChannel.MOST_AT_ONCE) {
-            ProbeChannel channel = borrow(used);
+            ProbeChannel channel = borrow(used, patience);
             channel.send(queues.subList(from, Math.min(queues.size(), from + ProbeChannel.MOST_AT_ONCE)));
             asked.add(channel);
         }
         for (ProbeChannel channel : asked) {
-            channel.answers(connections.settings().timeout().toNanos() / 2, found);
+            channel.answers(patience, found);
             used.idle.push(channel);
         }
     }
 
-    private static ProbeChannel borrow(Line used) throws IOException {
+    private ProbeChannel borrow(Line used, Deadline patience) throws IOException {
         for (ProbeChannel channel = used.idle.poll(); channel != null; channel = used.idle.poll()) {
             if (channel.isOpen()) {
                 return channel;
             }
         }
-        return new ProbeChannel(used.newChannel());
+        return connections.call(() -> new ProbeChannel(used.newChannel()), patience);
     }
 
     private void refuseIfDenied(ProbeFailedException failure) {
@@ -140,55 +151,75 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** The connection, opened if there is none. */
-    Line line() throws ProbeFailedException {
+    Line line(Deadline patience) throws ProbeFailedException {
+        CompletableFuture<Line> present = lineSoon();
+        try {
+            return Answers.await(present, patience);
+        } catch (ExecutionException | TimeoutException e) {
+            SemaphoreException failure =
+                    Failures.notConnected(connections.settings(), e.getCause() == null ? e : e.getCause());
+            if (failure instanceof BackendAccessException refusal) {
+                throw refusal;
+            }
+            throw new ProbeFailedException(String.valueOf(failure.getMessage()), failure);
+        }
+    }
+
+    private CompletableFuture<Line> lineSoon() throws ProbeFailedException {
         lock.lock();
         try {
             if (closed) {
                 throw new ProbeFailedException("the client is closed", null);
             }
-            Line present = line;
-            if (present == null || !present.isOpen()) {
-                present = new Line(connections.open("semaphore probes", /* told */ true));
+            CompletableFuture<Line> present = line;
+            if (present == null || isOver(present)) {
+                present =
+                        connections.connect("semaphore probes", /* told */ true).thenApply(Line::new);
                 line = present;
             }
             return present;
-        } catch (BackendAccessException e) {
-            throw e;
-        } catch (SemaphoreException e) {
-            throw new ProbeFailedException(String.valueOf(e.getMessage()), e);
         } finally {
             lock.unlock();
         }
     }
 
-    private void forget(Line used) {
+    private static boolean isOver(CompletableFuture<Line> line) {
+        return line.isCompletedExceptionally() || (line.isDone() && !line.join().isOpen());
+    }
+
+    /** Drops a connection that does not answer; the next who needs one makes it. Does not block. */
+    void forget(Line used) {
         lock.lock();
         try {
-            if (line == used) {
+            CompletableFuture<Line> present = line;
+            if (present != null && present.isDone() && !present.isCompletedExceptionally() && present.join() == used) {
                 line = null;
             }
         } finally {
             lock.unlock();
         }
-        connections.execute(used::drop);
+        connections.execute(used.opened::drop);
     }
 
     @Override
     public void close() {
+        CompletableFuture<Line> last;
         lock.lock();
         try {
             closed = true;
-            if (line != null) {
-                if (line.blocked) {
-                    line.drop();
-                } else {
-                    line.connection.abort(
-                            AMQP.REPLY_SUCCESS, "closed", connections.settings().timeoutMillis());
-                }
-                line = null;
-            }
+            last = line;
+            line = null;
         } finally {
             lock.unlock();
+        }
+        if (last == null || !last.isDone() || last.isCompletedExceptionally()) {
+            return;
+        }
+        Line used = last.join();
+        if (used.blocked) {
+            used.opened.drop();
+        } else {
+            used.opened.close(connections.settings().timeoutMillis() / 2);
         }
     }
 }

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -23,21 +22,22 @@ final class QueueSight {
     }
 
     /** Looks for queues, in the order given. The fallback is asked only if probes are not answered. */
-    List<Existence> look(List<String> queues, Supplier<HolderConnection> fallback) throws LinkLostException {
+    List<Existence> look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget)
+            throws LinkLostException {
         if (queues.isEmpty()) {
             return List.of();
         }
-        try {
-            return probes.probe(queues);
-        } catch (ProbeFailedException e) {
-            LOG.debug("looking for queues one by one, as probing failed", e);
+        // Later there is too little time to tell a connection that is slow from one that does not answer.
+        if (!budget.isSpent()) {
+            try {
+                return probes.probe(queues, budget.probing());
+            } catch (ProbeFailedException e) {
+                LOG.debug("looking for queues one by one, as probing failed", e);
+            }
         }
-        List<Existence> found = new ArrayList<>(queues.size());
-        HolderConnection holder = fallback.get();
-        for (String queue : queues) {
-            found.add(holder.look(queue) == QueueAnswer.ABSENT ? Existence.ABSENT : Existence.PRESENT);
-        }
-        return found;
+        return fallback.get().look(queues, budget.end()).stream()
+                .map(answer -> answer == QueueAnswer.ABSENT ? Existence.ABSENT : Existence.PRESENT)
+                .toList();
     }
 
     /**
@@ -45,12 +45,13 @@ final class QueueSight {
      *
      * @param expected what it was when it was last looked at; 0 if that is not known
      */
-    int limit(QueueNames names, int expected, Supplier<HolderConnection> fallback) throws LinkLostException {
+    int limit(QueueNames names, int expected, Supplier<HolderConnection> fallback, CallBudget budget)
+            throws LinkLostException {
         int limit = 0;
         int size = Math.max(FIRST_LOOK, expected + 1);
         while (limit < QueueNames.MAX_SLOTS) {
             int to = Math.min(QueueNames.MAX_SLOTS, limit + size);
-            List<Existence> found = look(names.slots(limit + 1, to), fallback);
+            List<Existence> found = look(names.slots(limit + 1, to), fallback, budget);
             int run = found.indexOf(Existence.ABSENT);
             if (run >= 0) {
                 return limit + run;
@@ -62,10 +63,11 @@ final class QueueSight {
     }
 
     /** The same for one who wants to take slots, and to whom it matters whose they are and whether they only seem to be gone. */
-    int limitToTake(QueueNames names, int expected, HolderConnection holder) throws LinkLostException {
-        String subject = "Semaphore '" + names.semaphore() + "'";
-        int limit = limit(names, expected, () -> holder);
-        QueueAnswer first = holder.look(names.slot(1));
+    int limitToTake(QueueNames names, int expected, HolderConnection holder, CallBudget budget)
+            throws LinkLostException {
+        String subject = budget.subject();
+        int limit = limit(names, expected, () -> holder, budget);
+        QueueAnswer first = holder.look(names.slot(1), budget.end());
         if (first == QueueAnswer.LOCKED) {
             throw Failures.foreign(subject, names.slot(1));
         }

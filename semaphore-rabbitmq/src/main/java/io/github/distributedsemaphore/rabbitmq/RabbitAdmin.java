@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Creates, shows and changes semaphores. The limit is the number of slots that exist without a gap, from the first on.
@@ -23,6 +25,9 @@ import java.util.stream.IntStream;
  * ascending and removed descending, so that there is never a gap.
  */
 final class RabbitAdmin implements BackendAdmin {
+    /** A change may last as long as an operation may, though each of its requests has its time-out. */
+    private static final int CHANGE_TIMEOUTS = 3;
+
     private final RabbitConnections connections;
     private final QueueSight sight;
     private final Mailbox mailbox;
@@ -41,14 +46,16 @@ final class RabbitAdmin implements BackendAdmin {
 
     private <T> T change(String name, Change<T> change) {
         QueueNames names = new QueueNames(name);
+        // A thousand slots take a broker seconds. Nobody waits for the end of one change to begin another call.
         CallBudget budget =
-                CallBudget.of(subject(name), connections.settings().timeout().multipliedBy(2));
+                CallBudget.of(subject(name), connections.settings().timeout().multipliedBy(CHANGE_TIMEOUTS));
         try (InterruptShield shield = new InterruptShield();
                 AdminMutex mutex = AdminMutex.take(connections, names, budget)) {
             shield.absorb();
             try {
-                BitSet slots = present(names.slots(1, QueueNames.MAX_SLOTS), mutex.connection());
-                requireNodesUp(names, slots, mutex.connection());
+                BitSet slots =
+                        toBits(sight.look(names.slots(1, QueueNames.MAX_SLOTS), mutex::connection, budget(name)));
+                requireNodesUp(names, slots, mutex.connection(), budget(name));
                 return change.make(mutex, slots);
             } catch (LinkLostException e) {
                 throw mutex.brokenOff(String.valueOf(e.getMessage()), e);
@@ -62,11 +69,11 @@ final class RabbitAdmin implements BackendAdmin {
         return "Semaphore '" + name + "'";
     }
 
-    /** Which of the slots exist, by their numbers. */
-    private BitSet present(List<String> queues, HolderConnection fallback) throws LinkLostException {
-        return toBits(sight.look(queues, () -> fallback));
+    private CallBudget budget(String name) {
+        return CallBudget.of(subject(name), connections.settings().timeout());
     }
 
+    /** Which of the slots exist, by their numbers. */
     private static BitSet toBits(List<Existence> found) {
         BitSet bits = new BitSet();
         for (int i = 0; i < found.size(); i++) {
@@ -76,10 +83,10 @@ final class RabbitAdmin implements BackendAdmin {
     }
 
     /** A cluster's node that is down makes its queues look deleted (RabbitMQ 3); what is made in their place would clash. */
-    private static void requireNodesUp(QueueNames names, BitSet slots, HolderConnection connection)
+    private static void requireNodesUp(QueueNames names, BitSet slots, HolderConnection connection, CallBudget budget)
             throws LinkLostException {
         int next = limit(slots) + 1;
-        if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next)) == QueueAnswer.DOWN) {
+        if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next), budget.end()) == QueueAnswer.DOWN) {
             throw Failures.nodeDown(subject(names.semaphore()), next);
         }
     }
@@ -94,9 +101,8 @@ final class RabbitAdmin implements BackendAdmin {
             int found = limit(slots);
             if (found > 0) {
                 // Existing or not, it is ours only if it can be declared again as we do.
-                String first = new QueueNames(name).slot(1);
-                if (mutex.connection().declareSlot(first) == QueueAnswer.LOCKED) {
-                    throw Failures.foreign(subject(name), first);
+                if (mutex.declareSlot(1) == QueueAnswer.LOCKED) {
+                    throw Failures.foreign(subject(name), new QueueNames(name).slot(1));
                 }
                 if (found != limit) {
                     throw new LimitConflictException(name, found, limit);
@@ -108,12 +114,11 @@ final class RabbitAdmin implements BackendAdmin {
             deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
             makeFences(mutex);
-            mutex.declareSlot(limit);
+            mutex.declareSlots(List.of(limit));
             // From now on the highest slot tells which these are, should the call be broken off.
             makeCounts(limit, mutex);
-            for (int slot = limit - 1; slot >= 1; slot--) {
-                mutex.declareSlot(slot);
-            }
+            mutex.declareSlots(
+                    IntStream.range(1, limit).map(slot -> limit - slot).boxed().toList());
             return true;
         });
     }
@@ -142,11 +147,11 @@ final class RabbitAdmin implements BackendAdmin {
 
     /** Deletes descending, also what is left of changes that were broken off: the specification's overshooting. */
     private static void deleteAbove(int limit, AdminMutex mutex, BitSet slots) throws LinkLostException {
-        for (int slot = slots.length() - 1; slot > limit; slot--) {
-            if (slots.get(slot)) {
-                mutex.deleteSlot(slot);
-            }
-        }
+        mutex.deleteSlots(slots.stream()
+                .filter(slot -> slot > limit)
+                .boxed()
+                .sorted(Comparator.reverseOrder())
+                .toList());
     }
 
     /**
@@ -154,9 +159,7 @@ final class RabbitAdmin implements BackendAdmin {
      * looks at the first as well. What is left if this is broken off is removed by the next change.
      */
     private static void deleteAscending(AdminMutex mutex, BitSet slots) throws LinkLostException {
-        for (int slot = slots.nextSetBit(1); slot > 0; slot = slots.nextSetBit(slot + 1)) {
-            mutex.deleteSlot(slot);
-        }
+        mutex.deleteSlots(slots.stream().boxed().toList());
     }
 
     @Override
@@ -168,9 +171,7 @@ final class RabbitAdmin implements BackendAdmin {
             }
             deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
-            for (int slot = found + 1; slot <= limit; slot++) {
-                mutex.declareSlot(slot);
-            }
+            mutex.declareSlots(IntStream.rangeClosed(found + 1, limit).boxed().toList());
             makeCounts(limit, mutex);
             return limit;
         });
@@ -194,25 +195,24 @@ final class RabbitAdmin implements BackendAdmin {
     }
 
     private void tellWaiters(String name) {
-        mailbox.open();
-        mailbox.tellReleased(new QueueNames(name).encoded());
+        mailbox.tellChanged(new QueueNames(name).encoded(), budget(name));
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
-        return look(name, connection -> describe(new QueueNames(name), connection));
+        return look(name, (connection, budget) -> describe(new QueueNames(name), connection, budget));
     }
 
-    private Optional<SemaphoreDescription> describe(QueueNames names, LazyConnection connection)
+    private Optional<SemaphoreDescription> describe(QueueNames names, Lazy connection, CallBudget budget)
             throws LinkLostException {
-        int limit = limit(names, connection);
+        int limit = limit(names, connection, budget);
         if (limit == 0) {
             return Optional.empty();
         }
-        BitSet held = toBits(sight.look(allHolds(names), connection::get));
+        BitSet held = toBits(sight.look(allHolds(names), connection, budget));
         List<Holder> holders = new ArrayList<>();
         if (!held.isEmpty()) {
-            RollCall roll = mailbox.callRoll(names.encoded(), held.cardinality());
+            RollCall roll = mailbox.callRoll(names.encoded(), held.cardinality(), budget);
             held.stream()
                     .mapToObj(slot -> roll.holder(slot, slot > limit ? HolderState.RETIRED : HolderState.HELD))
                     .forEach(holders::add);
@@ -221,9 +221,9 @@ final class RabbitAdmin implements BackendAdmin {
         return Optional.of(new SemaphoreDescription(names.semaphore(), limit, free, holders));
     }
 
-    private int limit(QueueNames names, LazyConnection connection) throws LinkLostException {
-        int limit = sight.limit(names, 0, connection::get);
-        if (limit == 0 && connection.get().look(names.slot(1)) == QueueAnswer.DOWN) {
+    private int limit(QueueNames names, Lazy connection, CallBudget budget) throws LinkLostException {
+        int limit = sight.limit(names, 0, connection, budget);
+        if (limit == 0 && connection.get().look(names.slot(1), budget.end()) == QueueAnswer.DOWN) {
             throw Failures.nodeDown(subject(names.semaphore()), 1);
         }
         return limit;
@@ -242,27 +242,60 @@ final class RabbitAdmin implements BackendAdmin {
     @Override
     public int retiredHolders(String name) {
         QueueNames names = new QueueNames(name);
-        return look(name, connection -> {
-            int limit = limit(names, connection);
-            BitSet held = toBits(sight.look(allHolds(names), connection::get));
+        return look(name, (connection, budget) -> {
+            int limit = limit(names, connection, budget);
+            BitSet held = toBits(sight.look(allHolds(names), connection, budget));
             held.clear(0, limit + 1);
             return held.cardinality();
         });
     }
 
+    /** Asks whether the broker is there, by one look at a queue that hardly exists. */
+    void ping() {
+        look("ping", (connection, budget) -> sight.look(List.of(QueueNames.PREFIX + "ping"), connection, budget));
+    }
+
     /** Something to find out, for which a connection is there if probes are not answered. */
     @FunctionalInterface
     private interface Look<T> {
-        T at(LazyConnection connection) throws LinkLostException;
+        T at(Lazy connection, CallBudget budget) throws LinkLostException;
+    }
+
+    /** A connection that is opened only if it is needed, and closed if it was. For one thread. */
+    private final class Lazy implements Supplier<HolderConnection>, AutoCloseable {
+        private final CallBudget budget;
+        private @Nullable HolderConnection connection;
+
+        Lazy(CallBudget budget) {
+            this.budget = budget;
+        }
+
+        @Override
+        public HolderConnection get() {
+            HolderConnection present = connection;
+            if (present == null) {
+                present = new HolderConnection(connections, "semaphore administration", reason -> {}, budget.end());
+                connection = present;
+            }
+            return present;
+        }
+
+        @Override
+        public void close() {
+            if (connection != null) {
+                connection.close(budget.end());
+            }
+        }
     }
 
     private <T> T look(String name, Look<T> look) {
+        CallBudget budget = budget(name);
         try (InterruptShield shield = new InterruptShield();
-                LazyConnection connection = new LazyConnection(connections)) {
+                Lazy connection = new Lazy(budget)) {
             shield.absorb();
-            return look.at(connection);
+            return look.at(connection, budget);
         } catch (LinkLostException e) {
-            throw Failures.unavailable(subject(name) + ": " + e.getMessage(), e);
+            throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
         }
     }
 }

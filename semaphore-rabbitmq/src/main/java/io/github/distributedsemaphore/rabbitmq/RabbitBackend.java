@@ -12,8 +12,11 @@ import java.time.temporal.ChronoUnit;
 
 /** One client's use of a broker. */
 final class RabbitBackend implements SemaphoreBackend {
-    /** A search may be on its way when its time is over: it waits for one answer and one to put right what it began; times three, see the port. */
-    private static final int TIMEOUTS = 3 * (Granting.SEARCH_TIMEOUTS + 2);
+    /** An exchange may have to wait for another one, and what became of it may have to be found out: see the port. */
+    private static final int CALLS = 3;
+
+    /** What a call may need beyond its time-out: a moment for counting holders, and for a machine that is busy. */
+    private static final Duration MARGIN = Duration.ofSeconds(1);
 
     private static final Duration WAKE_UP = Duration.ofSeconds(3);
 
@@ -29,7 +32,7 @@ final class RabbitBackend implements SemaphoreBackend {
         this.connections = new RabbitConnections(settings);
         this.probes = new ProbeConnection(connections);
         this.sight = new QueueSight(probes);
-        this.mailbox = new Mailbox(probes, settings);
+        this.mailbox = new Mailbox(connections, probes);
         this.admin = new RabbitAdmin(connections, sight, mailbox);
     }
 
@@ -46,7 +49,7 @@ final class RabbitBackend implements SemaphoreBackend {
     }
 
     Epochs epochs(QueueNames names) {
-        return settings.fencing() ? new FenceStream(settings, probes, names) : Epochs.counted();
+        return settings.fencing() ? new FenceStream(connections, probes, names) : Epochs.counted();
     }
 
     Duration heartbeat() {
@@ -75,7 +78,7 @@ final class RabbitBackend implements SemaphoreBackend {
                 .detection(Duration.ZERO, settings.detection())
                 .lossNotice(lossNotice)
                 .wakeUp(WAKE_UP)
-                .operation(settings.timeout().multipliedBy(TIMEOUTS))
+                .operation(settings.timeout().plus(MARGIN).multipliedBy(CALLS))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, validity(heartbeat()))
@@ -103,6 +106,11 @@ final class RabbitBackend implements SemaphoreBackend {
     @Override
     public BackendSession open(String name, SessionListener listener) {
         return new RabbitSession(this, name, listener);
+    }
+
+    @Override
+    public void ping() {
+        admin.ping();
     }
 
     @Override

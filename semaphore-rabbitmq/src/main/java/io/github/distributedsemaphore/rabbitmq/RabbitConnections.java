@@ -1,41 +1,48 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.client.impl.ForgivingExceptionHandler;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Opens connections, always without the client library's recovery: it declares exclusive queues again behind our back, so
- * that a permit that somebody else had meanwhile would look as if it was never lost. Thread-safe.
+ * that a permit that somebody else had meanwhile would look as if it was never lost. Knows every connection and every attempt
+ * to make one, so that none is left when the client is closed. Thread-safe.
  */
 final class RabbitConnections implements AutoCloseable {
     /** Room for a batch of probes, so that writing it never waits for a broker that does not read. */
     private static final int SEND_BUFFER = 1 << 18;
 
-    private static final long IDLE_SECONDS = 10;
+    /** Short, so that a client without work has no thread but those of its connections. */
+    private static final long IDLE_SECONDS = 1;
 
     /** What remains of the client library's without the cancel notification and what only publishers need. */
     private static final Map<String, Object> UNTOLD =
@@ -47,7 +54,7 @@ final class RabbitConnections implements AutoCloseable {
 
     private final RabbitSettings settings;
     private final ThreadFactory threads = RabbitConnections::newThread;
-    /** Of no use after the end, when the client library still reports to it what ended. */
+    /** What comes after the end still has to be done, such as closing a socket, and gets a thread of its own. */
     private final ExecutorService executor = new ThreadPoolExecutor(
             0,
             Integer.MAX_VALUE,
@@ -55,21 +62,17 @@ final class RabbitConnections implements AutoCloseable {
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
             threads,
-            new ThreadPoolExecutor.DiscardPolicy());
+            (work, pool) -> newThread(work).start());
 
-    private final ScheduledExecutorService heartbeats = Executors.newSingleThreadScheduledExecutor(threads);
+    private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1, threads);
+    private final Set<Attempt> attempts = ConcurrentHashMap.newKeySet();
+    private final Set<Opened> connections = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
 
     RabbitConnections(RabbitSettings settings) {
         this.settings = settings;
+        timer.setRemoveOnCancelPolicy(true);
     }
-
-    /**
-     * An open connection with its socket.
-     *
-     * @param connection the connection
-     * @param socket what it runs on: closing it is how a process dies
-     */
-    record Opened(Connection connection, Socket socket) {}
 
     RabbitSettings settings() {
         return settings;
@@ -83,10 +86,63 @@ final class RabbitConnections implements AutoCloseable {
 
     /** Runs something that may block, or has to be done on a thread that nobody interrupts. */
     void execute(Runnable work) {
-        if (executor.isShutdown()) {
-            threads.newThread(work).start();
-        } else {
-            executor.execute(work);
+        executor.execute(work);
+    }
+
+    /**
+     * Runs a request for which the client library has no time-out of ours, and waits for its result. What is not done by the
+     * end goes on until its connection ends.
+     *
+     * @throws IOException if it failed, or is not done by the end
+     */
+    <T> T call(Callable<T> request, Deadline end) throws IOException {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        execute(() -> {
+            try {
+                result.complete(request.call());
+            } catch (Exception e) {
+                result.completeExceptionally(e);
+            }
+        });
+        try {
+            return Answers.await(result, end);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new IOException(
+                    e instanceof TimeoutException ? "no answer in time" : String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    /**
+     * An open connection.
+     *
+     * @param connection the connection
+     * @param socket what it runs on: closing it is how a process dies
+     */
+    record Opened(Connection connection, Socket socket) {
+        /** Ends it without a word, as if the process had died. May block for a moment. */
+        void drop() {
+            RabbitConnections.close(socket);
+            connection.abort(0);
+        }
+
+        /** Ends it in order, or without a word if the broker does not answer for so long. */
+        void close(long millis) {
+            try {
+                connection.close(AMQP.REPLY_SUCCESS, "closed", (int) millis);
+            } catch (IOException | ShutdownSignalException e) {
+                LOG.debug("a connection did not close in order", e);
+                drop();
+            }
+        }
+    }
+
+    private static void close(@Nullable Socket socket) {
+        try {
+            if (socket != null) {
+                socket.close();
+            }
+        } catch (IOException e) {
+            LOG.debug("a socket did not close in order", e);
         }
     }
 
@@ -95,52 +151,97 @@ final class RabbitConnections implements AutoCloseable {
      *
      * @param purpose what it is for, to be seen by the broker's operator
      * @param told whether consumers are told when their queue is deleted
+     * @param end how long to wait; an attempt that is not done by then is given up
      */
-    Opened open(String purpose, boolean told) {
-        CompletableFuture<Opened> opening = new CompletableFuture<>();
-        if (executor.isShutdown()) {
-            throw Failures.unavailable(settings.broker() + ": the client is closed", null);
-        }
-        executor.execute(() -> connect(purpose, told, opening));
-        try (InterruptShield shield = new InterruptShield()) {
-            return await(opening, settings.timeout().toNanos(), shield);
+    Opened open(String purpose, boolean told, Deadline end) {
+        Attempt attempt = start(purpose, told);
+        try {
+            return Answers.await(attempt.result, end);
         } catch (ExecutionException e) {
             throw Failures.notConnected(settings, e.getCause() == null ? e : e.getCause());
         } catch (TimeoutException e) {
-            opening.cancel(false);
+            attempt.giveUp(e);
             throw Failures.notConnected(settings, e);
         }
     }
 
-    private static Opened await(CompletableFuture<Opened> opening, long timeoutNanos, InterruptShield shield)
-            throws ExecutionException, TimeoutException {
-        long end = System.nanoTime() + timeoutNanos;
-        while (true) {
-            try {
-                return opening.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
-            } catch (InterruptedException e) {
-                shield.absorb(e);
-            }
-        }
+    /** Opens a connection for several who wait, each as long as it may; the attempt ends after the time-out. */
+    CompletableFuture<Opened> connect(String purpose, boolean told) {
+        return start(purpose, told).result;
     }
 
-    private void connect(String purpose, boolean told, CompletableFuture<Opened> opening) {
-        AtomicReference<@Nullable Socket> socket = new AtomicReference<>();
+    private Attempt start(String purpose, boolean told) {
+        Attempt attempt = new Attempt();
+        attempts.add(attempt);
         try {
-            List<Address> order = new ArrayList<>(settings.addresses());
-            Collections.shuffle(order);
-            Connection connection = factory(socket, told).newConnection(order, purpose);
-            Socket used = socket.get();
-            if (used == null || !opening.complete(new Opened(connection, used))) {
-                // Nobody waits for it any more.
-                connection.abort(0);
+            ScheduledFuture<?> last = timer.schedule(
+                    () -> attempt.giveUp(new TimeoutException("no connection within " + settings.timeout())),
+                    settings.timeout().toNanos(),
+                    TimeUnit.NANOSECONDS);
+            CompletableFuture<?> unused = attempt.result.whenComplete((done, failed) -> {
+                last.cancel(false);
+                attempts.remove(attempt);
+            });
+            execute(() -> attempt.connect(purpose, told));
+        } catch (RejectedExecutionException e) {
+            attempts.remove(attempt);
+            attempt.giveUp(new IOException("the client is closed", e));
+        }
+        return attempt;
+    }
+
+    /** A connection that is being made. Giving it up closes the socket, which ends whatever it waits for. */
+    private final class Attempt {
+        private final CompletableFuture<Opened> result = new CompletableFuture<>();
+        private volatile @Nullable Socket socket;
+
+        void connect(String purpose, boolean told) {
+            try {
+                List<Address> order = new ArrayList<>(settings.addresses());
+                Collections.shuffle(order);
+                Connection connection = factory(this, told).newConnection(order, purpose);
+                Socket used = socket;
+                if (used == null) {
+                    throw new IllegalStateException("the client library has configured no socket");
+                }
+                keep(new Opened(connection, used));
+            } catch (IOException | TimeoutException | RuntimeException e) {
+                result.completeExceptionally(e);
+                close(socket);
             }
-        } catch (IOException | TimeoutException | RuntimeException e) {
-            opening.completeExceptionally(e);
+        }
+
+        private void keep(Opened opened) {
+            connections.add(opened);
+            opened.connection().addShutdownListener(signal -> connections.remove(opened));
+            // The order matters: whoever closes the client sets the mark before it looks for connections.
+            if (closed || !result.complete(opened)) {
+                result.completeExceptionally(new IOException("the client is closed"));
+                opened.drop();
+            }
+        }
+
+        /** Called before each node is connected to. */
+        void use(Socket next) throws IOException {
+            next.setTcpNoDelay(true);
+            next.setSendBufferSize(SEND_BUFFER);
+            socket = next;
+            if (result.isDone()) {
+                close(next);
+                throw new IOException("nobody waits for this connection any more");
+            }
+        }
+
+        void giveUp(Exception reason) {
+            if (result.completeExceptionally(reason)) {
+                execute(() -> close(socket));
+            }
         }
     }
 
-    private ConnectionFactory factory(AtomicReference<@Nullable Socket> socket, boolean told) {
+    private ConnectionFactory factory(Attempt attempt, boolean told) {
+        // Of several nodes one that is silent leaves the others their part of the time.
+        int each = Math.max(1, settings.timeoutMillis() / settings.addresses().size());
         ConnectionFactory factory = new ConnectionFactory();
         factory.setUsername(settings.user());
         factory.setPassword(settings.password());
@@ -148,20 +249,16 @@ final class RabbitConnections implements AutoCloseable {
         factory.setAutomaticRecoveryEnabled(false);
         factory.setTopologyRecoveryEnabled(false);
         factory.setRequestedHeartbeat(settings.heartbeat());
-        factory.setConnectionTimeout(settings.timeoutMillis());
-        factory.setHandshakeTimeout(settings.timeoutMillis());
+        factory.setConnectionTimeout(each);
+        factory.setHandshakeTimeout(each);
         // By default it would be ten minutes.
         factory.setChannelRpcTimeout(settings.timeoutMillis());
         factory.setShutdownTimeout(settings.timeoutMillis());
         factory.setExceptionHandler(new QuietExceptionHandler());
         factory.setThreadFactory(threads);
         factory.setSharedExecutor(executor);
-        factory.setHeartbeatExecutor(heartbeats);
-        factory.setSocketConfigurator(used -> {
-            used.setTcpNoDelay(true);
-            used.setSendBufferSize(SEND_BUFFER);
-            socket.set(used);
-        });
+        factory.setHeartbeatExecutor(timer);
+        factory.setSocketConfigurator(attempt::use);
         if (!told) {
             factory.getClientProperties().put("capabilities", UNTOLD);
         }
@@ -181,9 +278,13 @@ final class RabbitConnections implements AutoCloseable {
         }
     }
 
+    /** Ends every connection, and every attempt to make one. Does not wait for them. */
     @Override
     public void close() {
+        closed = true;
+        attempts.forEach(attempt -> attempt.giveUp(new IOException("the client is closed")));
+        connections.forEach(opened -> execute(opened::drop));
         executor.shutdown();
-        heartbeats.shutdownNow();
+        timer.shutdownNow();
     }
 }

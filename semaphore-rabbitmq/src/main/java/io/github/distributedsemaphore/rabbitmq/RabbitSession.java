@@ -12,10 +12,12 @@ import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,6 +31,8 @@ import org.slf4j.LoggerFactory;
 final class RabbitSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(RabbitSession.class);
 
+    private static final Duration TURN = Duration.ofMillis(30);
+
     private final RabbitBackend backend;
     private final QueueNames names;
     private final SessionListener listener;
@@ -38,7 +42,10 @@ final class RabbitSession implements BackendSession {
     private final Granting granting;
     private final SessionLink link;
     private final Watch rollCall;
-    private final Turn turn;
+    /** When the waiter said so that had the last turn; empty if that is not known. */
+    private OptionalLong answered = OptionalLong.empty();
+
+    private Deadline turn = Deadline.at(System.nanoTime());
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
         this.backend = backend;
@@ -47,26 +54,31 @@ final class RabbitSession implements BackendSession {
         this.link = new SessionLink(backend, names, listener);
         this.count = new HolderCount(names, backend.connections()::execute);
         this.granting = new Granting(backend, names, held, memory, count);
-        this.turn = new Turn(backend.mailbox(), names.encoded());
         this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::entries);
     }
 
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
+        CallBudget budget = budget();
         try (InterruptShield shield = new InterruptShield()) {
-            Set<Hold> lost = giveBack(request);
-            if (request.wants().isEmpty() || turn.isOfOthers(request)) {
-                return refused(request, lost, turn.end());
+            Set<Hold> lost = giveBack(request, budget);
+            if (lost.size() < request.giveBack().size()) {
+                beginTurnOfOthers();
+            }
+            if (request.wants().isEmpty()) {
+                return result(List.of(), lost).build();
             }
             try {
-                return take(request, lost, shield);
+                return take(request, lost, budget, shield);
             } catch (SemaphoreException e) {
                 if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
                     throw e;
                 }
                 // What was given back is, and has to be told. The next exchange meets the same failure and tells that.
-                LOG.debug("{}: could give back, but not take", subject(), e);
-                return refused(request, lost, Deadline.at(System.nanoTime()));
+                LOG.debug("{}: could give back, but not take", budget.subject(), e);
+                return result(Collections.nCopies(request.wants().size(), Answer.FULL), lost)
+                        .recheck(Deadline.at(System.nanoTime()))
+                        .build();
             }
         } catch (LinkLostException e) {
             throw link.gone(e);
@@ -78,13 +90,29 @@ final class RabbitSession implements BackendSession {
         }
     }
 
-    private ExchangeResult refused(ExchangeRequest request, Set<Hold> lost, Deadline again) {
-        List<Answer> refused = Collections.nCopies(request.wants().size(), Answer.FULL);
-        return ExchangeResult.of(refused)
+    private ExchangeResult.Builder result(List<Answer> answers, Set<Hold> lost) {
+        return ExchangeResult.of(answers)
                 .lost(lost)
-                .recheck(refused.isEmpty() ? Deadline.NEVER : again)
-                .othersWaiting(turn.isAnyoneElseWaiting())
-                .build();
+                .othersWaiting(backend.mailbox().isAnyoneWaiting(names.encoded()))
+                .yieldFor(turn.remaining());
+    }
+
+    /**
+     * Leaves a slot that was given back to others for a while, if they wait. They have to hear of it, to look and to declare, which takes a
+     * few round trips; this client itself would nearly always be faster. A client that says that it waits gets one such turn;
+     * if it comes away empty-handed, it says so again.
+     */
+    private void beginTurnOfOthers() {
+        OptionalLong heard = backend.mailbox().lastWaiter(names.encoded());
+        if (!backend.mailbox().isOpen() || (heard.isPresent() && !heard.equals(answered))) {
+            answered = heard;
+            turn = Deadline.after(System.nanoTime(), TURN);
+        }
+    }
+
+    /** The time of a call that begins now. */
+    private CallBudget budget() {
+        return CallBudget.of(subject(), backend.connections().settings().timeout());
     }
 
     private String subject() {
@@ -103,55 +131,67 @@ final class RabbitSession implements BackendSession {
     }
 
     /** Returns those that were not held any more. */
-    private Set<Hold> giveBack(ExchangeRequest request) throws LinkLostException {
+    private Set<Hold> giveBack(ExchangeRequest request, CallBudget budget) throws LinkLostException {
         Set<Hold> lost = new HashSet<>();
         try {
-            giveBack(request.giveBack(), lost);
+            giveBack(request.giveBack(), lost, budget);
         } catch (LinkLostException e) {
             if (isAnyAttempt(request)) {
                 throw e;
             }
             // The end of the connection gives back what it had, and that is how these are given back.
-            LOG.debug("{}: given back by the end of the connection", subject(), e);
+            LOG.debug("{}: given back by the end of the connection", budget.subject(), e);
         }
         return lost;
     }
 
-    private void giveBack(List<Hold> holds, Set<Hold> lost) throws LinkLostException {
-        boolean freed = false;
+    private void giveBack(List<Hold> holds, Set<Hold> lost, CallBudget budget) throws LinkLostException {
+        List<Hold> ours = holds.stream().filter(held::contains).toList();
         // Meanwhile it is looked whether they are still held.
-        CompletableFuture<?> uncounted = count.remove(
-                holds.stream().filter(held::contains).map(Hold::slot).toList());
-        for (Hold hold : holds) {
-            if (!held.contains(hold) || link.holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
-                lost.add(hold);
-            } else {
-                count.await(uncounted);
-                link.holder().delete(names.hold(hold.slot()));
-                memory.freed(hold.slot());
-                freed = true;
-            }
-            held.remove(hold);
-        }
-        if (freed) {
-            turn.begins();
+        CompletableFuture<?> uncounted =
+                count.remove(ours.stream().map(Hold::slot).toList());
+        List<Hold> present = present(ours, budget);
+        if (!present.isEmpty()) {
+            count.await(uncounted);
+            link.holder(budget).delete(queues(present), budget.end());
+            present.forEach(hold -> memory.freed(hold.slot()));
             backend.mailbox().tellReleased(names.encoded());
         }
+        lost.addAll(holds);
+        present.forEach(lost::remove);
+        held.removeAll(holds);
     }
 
-    private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, InterruptShield shield)
+    /** Those of our holds that the broker has. */
+    private List<Hold> present(List<Hold> holds, CallBudget budget) throws LinkLostException {
+        if (holds.isEmpty()) {
+            return List.of();
+        }
+        List<QueueAnswer> answers = link.holder(budget).look(queues(holds), budget.end());
+        List<Hold> present = new ArrayList<>();
+        for (int i = 0; i < holds.size(); i++) {
+            if (answers.get(i) == QueueAnswer.OK) {
+                present.add(holds.get(i));
+            }
+        }
+        return present;
+    }
+
+    private List<String> queues(List<Hold> holds) {
+        return names.holds(holds.stream().map(Hold::slot).toList());
+    }
+
+    private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget, InterruptShield shield)
             throws LinkLostException {
-        Granting.Granted granted = granting.take(request, link.holder(), shield);
+        Granting.Granted granted = granting.take(request, link.holder(budget), budget, shield);
+        link.awaitListening(budget);
         boolean full = granted.answers().contains(Answer.FULL);
-        if (full && request.waiting()) {
+        if (full && request.waiting() && !granted.postponed()) {
             backend.mailbox().tellWaiting(names.encoded());
         }
-        Deadline again = full ? recheck() : Deadline.NEVER;
-        return ExchangeResult.of(granted.answers())
-                .lost(lost)
+        return result(granted.answers(), lost)
                 .validUntil(validFrom(granted.sent()))
-                .recheck(again)
-                .othersWaiting(turn.isAnyoneElseWaiting())
+                .recheck(full ? recheck(granted.postponed()) : Deadline.NEVER)
                 .build();
     }
 
@@ -164,33 +204,34 @@ final class RabbitSession implements BackendSession {
     }
 
     /** A holder that dies wakes nobody: who waits has to ask again. */
-    private Deadline recheck() {
+    private Deadline recheck(boolean postponed) {
         long longest = backend.mailbox().isOpen() ? 500_000_000L : 100_000_000L;
+        if (postponed) {
+            longest = 10_000_000L;
+        }
         return Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
     }
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
+        CallBudget budget = budget();
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
             long sent = System.nanoTime();
-            Set<Hold> lost = lostOf(holds);
+            Set<Hold> lost = lostOf(holds, budget);
             List<Hold> still =
                     holds.stream().filter(hold -> !lost.contains(hold)).toList();
-            return new Renewal(validFrom(sent), lost, retiredOf(still));
+            return new Renewal(validFrom(sent), lost, retiredOf(still, budget));
         } catch (LinkLostException e) {
             throw link.gone(e);
         }
     }
 
-    private Set<Hold> lostOf(Collection<Hold> holds) throws LinkLostException {
-        Set<Hold> lost = new HashSet<>();
-        for (Hold hold : holds) {
-            if (!held.contains(hold) || link.holder().look(names.hold(hold.slot())) != QueueAnswer.OK) {
-                lost.add(hold);
-            }
-        }
+    private Set<Hold> lostOf(Collection<Hold> holds, CallBudget budget) throws LinkLostException {
+        List<Hold> ours = holds.stream().filter(held::contains).toList();
+        Set<Hold> lost = new HashSet<>(holds);
+        present(ours, budget).forEach(lost::remove);
         if (!lost.isEmpty()) {
             count.await(count.remove(
                     lost.stream().filter(held::contains).map(Hold::slot).toList()));
@@ -201,12 +242,13 @@ final class RabbitSession implements BackendSession {
         return lost;
     }
 
-    private Set<Hold> retiredOf(List<Hold> holds) throws LinkLostException {
+    private Set<Hold> retiredOf(List<Hold> holds, CallBudget budget) throws LinkLostException {
         List<String> slots = holds.stream().map(hold -> names.slot(hold.slot())).toList();
-        List<Existence> found = backend.sight().look(slots, link::holder);
+        List<Existence> found = backend.sight().look(slots, () -> link.holder(budget), budget);
         Set<Hold> retired = new HashSet<>();
         for (int i = 0; i < holds.size(); i++) {
-            if (found.get(i) == Existence.ABSENT && link.holder().look(slots.get(i)) == QueueAnswer.ABSENT) {
+            if (found.get(i) == Existence.ABSENT
+                    && link.holder(budget).look(slots.get(i), budget.end()) == QueueAnswer.ABSENT) {
                 retired.add(holds.get(i));
             }
         }
@@ -220,12 +262,13 @@ final class RabbitSession implements BackendSession {
 
     @Override
     public HoldState check(Hold hold) {
+        CallBudget budget = budget();
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            if (link.isOver() || !lostOf(List.of(hold)).isEmpty()) {
+            if (link.isOver() || !lostOf(List.of(hold), budget).isEmpty()) {
                 return HoldState.LOST;
             }
-            return retiredOf(List.of(hold)).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
+            return retiredOf(List.of(hold), budget).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
         } catch (LinkLostException e) {
             return HoldState.LOST;
         }
@@ -235,7 +278,7 @@ final class RabbitSession implements BackendSession {
     public Watch watch(Runnable hint) {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            return backend.mailbox().watch(names.encoded(), hint);
+            return backend.mailbox().watch(names.encoded(), hint, budget());
         }
     }
 
@@ -245,7 +288,7 @@ final class RabbitSession implements BackendSession {
             shield.absorb();
             rollCall.close();
             granting.close();
-            if (link.close() && !held.isEmpty()) {
+            if (link.close(budget().patience()) && !held.isEmpty()) {
                 backend.mailbox().tellReleased(names.encoded());
             }
         }

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param user the user
  * @param password the password: not for logs
  * @param virtualHost the virtual host
- * @param tls what to trust; null for a connection in clear
+ * @param tls what to trust and to show; null for a connection in clear
  * @param detection within which time the slot of a dead holder is free
- * @param timeout how long a request may stay without answer
+ * @param timeout how long a call may wait for the broker, with all its requests
  * @param slotQueueType the type of the queues that are slots
  * @param destroyAscending whether a semaphore is destroyed from its first slot on
  * @param fencing whether permits have fences
@@ -45,19 +45,15 @@ record RabbitSettings(
                 Duration.ofSeconds(10),
                 Duration.ofSeconds(3).plus(NOTICE),
                 Duration.ofSeconds(180).plus(NOTICE));
-        String ca = uri.text("ca", "");
-        if (!ca.isEmpty() && !encrypted) {
-            throw new IllegalArgumentException("Setting 'ca' is for amqps:, not for amqp:");
-        }
         String path = uri.path();
         return new RabbitSettings(
                 addresses(uri, encrypted),
                 uri.user().isEmpty() ? "guest" : uri.user(),
                 uri.user().isEmpty() ? "guest" : uri.password(),
                 path.length() <= 1 ? "/" : path.substring(1),
-                encrypted ? Tls.trusting(ca) : null,
+                Tls.from(uri, encrypted),
                 detection,
-                uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(500), Duration.ofMinutes(1)),
+                uri.duration("timeout", Duration.ofSeconds(4), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 oneOf(uri, "slotQueues", "classic", "quorum"),
                 oneOf(uri, "destroy", "descending", "ascending").equals("ascending"),
                 oneOf(uri, "fencing", "stream", "none").equals("stream"),

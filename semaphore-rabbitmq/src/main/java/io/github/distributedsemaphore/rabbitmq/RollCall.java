@@ -1,10 +1,12 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,7 +24,7 @@ final class RollCall {
     private static final Logger LOG = LoggerFactory.getLogger(RollCall.class);
 
     /** Who does not answer within it, say for being stopped, is shown without a name. */
-    private static final long WAIT_MILLIS = 1_000;
+    static final Duration WAIT = Duration.ofSeconds(1);
 
     private static final int HEADER = 3;
 
@@ -67,13 +69,13 @@ final class RollCall {
         }
     }
 
-    void await() {
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(WAIT_MILLIS);
+    void await(Deadline end) {
         try (InterruptShield shield = new InterruptShield()) {
             boolean over = false;
             while (!over) {
                 try {
-                    over = missing.await(end - System.nanoTime(), TimeUnit.NANOSECONDS) || System.nanoTime() >= end;
+                    over = missing.await(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS)
+                            || end.isPast(System.nanoTime());
                 } catch (InterruptedException e) {
                     shield.absorb(e);
                 }

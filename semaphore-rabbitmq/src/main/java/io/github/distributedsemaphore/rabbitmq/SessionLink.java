@@ -1,8 +1,10 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +17,7 @@ final class SessionLink {
     private final AtomicBoolean over = new AtomicBoolean();
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable HolderConnection holder;
+    private volatile CompletableFuture<?> listening = CompletableFuture.completedFuture("");
 
     SessionLink(RabbitBackend backend, QueueNames names, SessionListener listener) {
         this.backend = backend;
@@ -34,7 +37,7 @@ final class SessionLink {
     }
 
     /** The connection, opened if there was none. */
-    HolderConnection holder() {
+    HolderConnection holder(CallBudget budget) {
         lock.lock();
         try {
             if (over.get()) {
@@ -42,19 +45,25 @@ final class SessionLink {
             }
             HolderConnection present = holder;
             if (present == null) {
-                present = new HolderConnection(backend.connections(), "semaphore " + names.semaphore(), this::lost);
+                present = new HolderConnection(
+                        backend.connections(), "semaphore " + names.semaphore(), this::lost, budget.end());
                 holder = present;
                 if (over.get()) {
                     // Aborted meanwhile.
                     present.drop("the session is over");
                     throw gone(null);
                 }
-                backend.mailbox().bindHolders(names.encoded());
+                listening = backend.mailbox().listenForHolders(names.encoded());
             }
             return present;
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Returns when questions who holds a permit reach this client, or a while later: nothing depends on them. */
+    void awaitListening(CallBudget budget) {
+        Mailbox.await(listening, budget.patience(Mailbox.PATIENCE));
     }
 
     /** What the broker agreed to, which may be less than was asked for. */
@@ -90,15 +99,16 @@ final class SessionLink {
     /**
      * Ends the connection in order.
      *
+     * @param end how long to wait for the broker's word
      * @return whether there was one
      */
-    boolean close() {
+    boolean close(Deadline end) {
         over.set(true);
         HolderConnection present = present();
         if (present == null) {
             return false;
         }
-        present.close();
+        present.close(end);
         return true;
     }
 

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.spi.InterruptShield;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -70,7 +71,7 @@ final class SlotSearch {
         try {
             searchUntilSure(wants);
             if (memory.limit() == 0) {
-                memory.learn(sight.limitToTake(names, memory.limit(), holder));
+                memory.learn(sight.limitToTake(names, memory.limit(), holder, budget));
             }
             done = true;
             return taken.slots();
@@ -87,9 +88,11 @@ final class SlotSearch {
         int inARow = 0;
         for (int round = 0; round < MOST_ROUNDS && inARow < needed; round++) {
             if (memory.limit() == 0) {
-                memory.learn(sight.limitToTake(names, memory.limit(), holder));
+                memory.learn(sight.limitToTake(names, memory.limit(), holder, budget));
             }
-            Found found = memory.limit() == 0 ? Found.ENOUGH : takeOnce(wants, Math.min(wants.most(), memory.limit()));
+            Found found = memory.limit() == 0 || wants.most() == 0
+                    ? Found.ENOUGH
+                    : takeOnce(wants, Math.min(wants.most(), memory.limit()));
             switch (found) {
                 case ENOUGH, FULL -> inARow = needed;
                 case NO_MORE -> inARow++;
@@ -106,11 +109,9 @@ final class SlotSearch {
     }
 
     private Found takeOnce(Wants wants, int wanted) throws LinkLostException {
-        for (int slot : memory.takeFreed(wanted - taken.size())) {
-            if (slot <= memory.limit() && isCandidate(slot)) {
-                declare(slot);
-            }
-        }
+        declare(memory.takeFreed(wanted - taken.size()).stream()
+                .filter(slot -> slot <= memory.limit() && isCandidate(slot))
+                .toList());
         disturbed = false;
         Found found = taken.size() >= wanted ? Found.ENOUGH : searchAll(wants, wanted);
         boolean confirmed = taken.confirm();
@@ -132,7 +133,7 @@ final class SlotSearch {
         boolean few = candidates.size() <= Wants.A_FEW;
         askForCounts(wants, few);
         if (wants.certain() && !few) {
-            Found found = judge(sight.look(limits(), () -> holder), wants);
+            Found found = judge(sight.look(limits(), () -> holder, budget), wants);
             if (found == Found.OTHER_LIMIT || areTooFewFree(wants)) {
                 return refusal(found);
             }
@@ -173,7 +174,7 @@ final class SlotSearch {
                 queues.addAll(limits());
             }
             budget.requireTime();
-            List<Existence> found = sight.look(queues, () -> holder);
+            List<Existence> found = sight.look(queues, () -> holder, budget);
             declareFree(window, found, wanted, wants.least());
             if (taken.size() >= wanted) {
                 return Found.ENOUGH;
@@ -219,13 +220,17 @@ final class SlotSearch {
         while (taken.size() < wanted && !free.isEmpty()) {
             budget.requireTime();
             // The lowest, as the specification has it; but others who saw the same went for the same.
-            int index = disturbed ? ThreadLocalRandom.current().nextInt(free.size()) : 0;
-            declare(free.remove(/* index */ index));
+            if (disturbed) {
+                Collections.shuffle(free, ThreadLocalRandom.current());
+            }
+            List<Integer> next = free.subList(0, Math.min(free.size(), wanted - taken.size()));
+            declare(List.copyOf(next));
+            next.clear();
         }
     }
 
-    private void declare(int slot) throws LinkLostException {
-        if (!taken.declare(slot)) {
+    private void declare(List<Integer> slots) throws LinkLostException {
+        if (!slots.isEmpty() && !taken.declare(slots)) {
             disturbed = true;
             shield.pause(ThreadLocalRandom.current().nextLong(SKEW_NANOS));
         }

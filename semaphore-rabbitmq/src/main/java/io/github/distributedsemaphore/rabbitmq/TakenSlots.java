@@ -61,15 +61,29 @@ final class TakenSlots {
     }
 
     /**
-     * Declares a hold.
+     * Declares holds.
      *
-     * @return false if somebody else was faster
+     * @return whether all of them are ours now; false if somebody else was faster with one of them
      */
-    boolean declare(int slot) throws LinkLostException {
+    boolean declare(List<Integer> slots) throws LinkLostException {
         if (taken.isEmpty()) {
             confirmedFrom = System.nanoTime();
         }
-        return holder.declareExclusive(names.hold(slot)) == QueueAnswer.OK && taken.add(slot);
+        // Before it is known: if one of the requests fails, what others of them may have declared is given back.
+        taken.addAll(slots);
+        List<QueueAnswer> answers = holder.declareExclusive(names.holds(slots), budget.end());
+        return !forgetUnlessOk(slots, answers);
+    }
+
+    private boolean forgetUnlessOk(List<Integer> slots, List<QueueAnswer> answers) {
+        boolean any = false;
+        for (int i = 0; i < slots.size(); i++) {
+            if (answers.get(i) != QueueAnswer.OK) {
+                taken.remove(slots.get(i));
+                any = true;
+            }
+        }
+        return any;
     }
 
     /**
@@ -83,11 +97,11 @@ final class TakenSlots {
         if (taken.isEmpty()) {
             return true;
         }
-        epochs.sendFor();
+        epochs.sendFor(budget);
         List<Integer> declared = List.copyOf(taken);
         List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
         queues.add(names.slot(1));
-        List<Existence> found = sight.look(queues, () -> holder);
+        List<Existence> found = sight.look(queues, () -> holder, budget);
         boolean exists = found.get(declared.size()) == Existence.PRESENT;
         List<Integer> removed = new ArrayList<>();
         for (int i = 0; i < declared.size(); i++) {
@@ -109,11 +123,8 @@ final class TakenSlots {
     /** Whoever has lost its slot by now may have drawn later than the one who has it. */
     private void lookAgain() throws LinkLostException {
         confirmedFrom = System.nanoTime();
-        for (int slot : List.copyOf(taken)) {
-            if (holder.look(names.hold(slot)) != QueueAnswer.OK) {
-                taken.remove(slot);
-            }
-        }
+        List<Integer> slots = List.copyOf(taken);
+        forgetUnlessOk(slots, holder.look(names.holds(slots), budget.end()));
     }
 
     /**
@@ -129,7 +140,7 @@ final class TakenSlots {
             epoch = epochs.draw(budget, shield);
             return true;
         } catch (ProbeFailedException | IncompatibleStateException e) {
-            if (holder.look(names.slot(1)) == QueueAnswer.ABSENT) {
+            if (holder.look(names.slot(1), budget.end()) == QueueAnswer.ABSENT) {
                 return false;
             }
             if (e instanceof IncompatibleStateException incompatible) {
@@ -141,14 +152,12 @@ final class TakenSlots {
 
     /** Deletes holds again. One that the broker refuses to delete costs the connection: nobody would know that it is left. */
     void giveBack(List<Integer> slots) throws LinkLostException {
-        for (int slot : slots) {
-            try {
-                holder.delete(names.hold(slot));
-            } catch (SemaphoreException e) {
-                holder.drop("a hold could not be given back: " + e.getMessage());
-                throw e;
-            }
-            taken.remove(slot);
+        try {
+            holder.delete(names.holds(slots), budget.end());
+            taken.removeAll(slots);
+        } catch (SemaphoreException e) {
+            holder.drop("a hold could not be given back: " + e.getMessage());
+            throw e;
         }
     }
 }

@@ -15,10 +15,18 @@ record Wants(int most, int least, boolean certain, boolean collecting) {
     /** So many can be looked at at once instead of asking whether that is worth it. */
     static final int A_FEW = 16;
 
-    static Wants of(ExchangeRequest request, boolean collecting) {
+    /**
+     * Counts what an exchange needs.
+     *
+     * @param later whether wants of several permits are left out
+     */
+    static Wants of(ExchangeRequest request, boolean collecting, boolean later) {
         int most = 0;
         int least = QueueNames.MAX_SLOTS;
         for (int want : request.wants()) {
+            if (later && want > 1) {
+                continue;
+            }
             most = (int) Math.min(QueueNames.MAX_SLOTS, (long) most + want);
             least = Math.min(least, want);
         }

@@ -86,14 +86,15 @@ class FailureTest {
                 ProbeConnection probes = new ProbeConnection(connections);
                 InterruptShield shield = new InterruptShield();
                 Connection observer = Rabbit.connection()) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
             TakenSlots taken = new TakenSlots(
                     names,
-                    new HolderConnection(connections, "a test", lost::add),
+                    new HolderConnection(connections, "a test", lost::add, budget.end()),
                     new QueueSight(probes),
                     Epochs.counted(),
-                    CallBudget.of("a test", Duration.ofSeconds(5)),
+                    budget,
                     shield);
-            assertThat(taken.declare(1)).isTrue();
+            assertThat(taken.declare(List.of(1))).isTrue();
             RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
             RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
                     + " || C <- rabbit_channel:list_local()].");

@@ -69,7 +69,7 @@ class LinkTest {
         int looks = 0;
         while (freed.size() < permits.size()) {
             permits.stream().filter(Permit::isValid).forEach(permit -> sure.put(permit, permit.validUntil()));
-            List<Existence> found = probes.probe(holds);
+            List<Existence> found = probes.probe(holds, Deadline.NEVER);
             long now = System.nanoTime();
             looks++;
             assertThat(Duration.ofNanos(now - cut))

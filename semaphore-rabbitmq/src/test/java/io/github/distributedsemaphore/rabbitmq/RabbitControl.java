@@ -5,13 +5,11 @@ import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.UriAccess;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** A broker of the kit's own: one that is stopped, killed, robbed of its data and of its users' rights. */
 final class RabbitControl implements ServerControl {
-    private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
-
     private static final String NO_RIGHTS = "no rights";
     private static final String ALARM = "memory alarm";
 
@@ -47,14 +45,8 @@ final class RabbitControl implements ServerControl {
         node.stop();
     }
 
-    /** Not at once: a stream that was made less than a second before does not come up again, see docs/backends/rabbitmq.md. */
     @Override
     public synchronized void kill() {
-        try {
-            Thread.sleep(STREAMS_SETTLE.toMillis());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
         node.kill();
     }
 
@@ -66,6 +58,16 @@ final class RabbitControl implements ServerControl {
     @Override
     public synchronized String incarnation() {
         return "process " + node.pid();
+    }
+
+    /** The broker is a child of the script that started it, or the script itself. */
+    @Override
+    public synchronized List<Long> processes() {
+        return ProcessHandle.of(node.pid())
+                .map(script -> Stream.concat(Stream.of(script), script.descendants())
+                        .map(ProcessHandle::pid)
+                        .toList())
+                .orElse(List.of());
     }
 
     @Override

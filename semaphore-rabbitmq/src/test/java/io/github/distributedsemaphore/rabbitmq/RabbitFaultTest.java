@@ -6,10 +6,12 @@ import io.github.distributedsemaphore.tck.FailOverRules;
 import io.github.distributedsemaphore.tck.HarnessSource;
 import io.github.distributedsemaphore.tck.IsolationRules;
 import io.github.distributedsemaphore.tck.LostAnswerRules;
+import io.github.distributedsemaphore.tck.OutageRules;
 import io.github.distributedsemaphore.tck.RestartRules;
 import io.github.distributedsemaphore.tck.Section;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.StallRules;
+import io.github.distributedsemaphore.tck.StoppedServerRules;
 import io.github.distributedsemaphore.tck.StormRules;
 import org.junit.jupiter.api.Nested;
 
@@ -32,6 +34,12 @@ class RabbitFaultTest implements HarnessSource {
 
     @Nested
     class Stall extends StallRules {}
+
+    @Nested
+    class Outage extends OutageRules {}
+
+    @Nested
+    class StoppedServer extends StoppedServerRules {}
 
     @Nested
     class Restart extends RestartRules {}

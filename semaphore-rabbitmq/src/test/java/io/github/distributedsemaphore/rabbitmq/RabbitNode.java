@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -21,6 +22,7 @@ import java.util.stream.Stream;
 final class RabbitNode implements BrokerShell, AutoCloseable {
     private static final String SCRIPTS = "/usr/lib/rabbitmq/bin";
     private static final long START_SECONDS = 90;
+    private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
     private static final long STOP_SECONDS = 30;
 
     private final ErlangHome home;
@@ -122,6 +124,11 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         return Certificate.file(folder);
     }
 
+    /** The key of {@link #certificate}. */
+    Path key() {
+        return Certificate.key(folder);
+    }
+
     long pid() {
         return broker.pid();
     }
@@ -155,8 +162,16 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         awaitEnd(ErlangHome.SIGTERM, 0);
     }
 
-    /** Kills the broker, which has no time for a word to anybody. */
+    /**
+     * Kills the broker, which has no time for a word to anybody. Not at once: a stream that was made less than a second
+     * before does not come up again, see docs/backends/rabbitmq.md.
+     */
     void kill() {
+        try {
+            Thread.sleep(STREAMS_SETTLE.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         broker.destroyForcibly();
         awaitEnd(ErlangHome.SIGKILL, ErlangHome.SIGKILL);
     }

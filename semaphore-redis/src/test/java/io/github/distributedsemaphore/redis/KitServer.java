@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import java.util.List;
+
 /** A server that the kit starts, ends and robs of its data; it keeps its address. */
 interface KitServer extends AutoCloseable {
     String uri();
@@ -8,6 +10,11 @@ interface KitServer extends AutoCloseable {
     HostAndPort forReplicas();
 
     boolean isRunning();
+
+    /** The processes that it consists of, which can be stopped with a signal; none if they are out of reach. */
+    default List<Long> processes() {
+        return List.of();
+    }
 
     /** Ends it in order. */
     void stop();

@@ -44,6 +44,11 @@ final class RedisControl implements ServerControl {
     }
 
     @Override
+    public synchronized List<Long> processes() {
+        return server.processes();
+    }
+
+    @Override
     public synchronized boolean isRunning() {
         return server.isRunning();
     }

@@ -239,6 +239,11 @@ public final class RedisServer implements KitServer {
         clean();
     }
 
+    @Override
+    public List<Long> processes() {
+        return List.of(process.pid());
+    }
+
     /** Stops it without ending it: connections stay, answers do not come. */
     void freeze() {
         try {

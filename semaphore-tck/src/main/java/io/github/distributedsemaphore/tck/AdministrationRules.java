@@ -274,4 +274,20 @@ public abstract class AdministrationRules {
             state.remove(name);
         }
     }
+
+    @Test
+    @Rule({"8.1", "8.5"})
+    void ensuringALimitCreatesOrResizesAndTellsTheOneBefore(TckFixture tck) throws Exception {
+        String name = tck.created(tck.uniqueName());
+        SemaphoreAdmin admin = tck.home().admin();
+        assertThat(admin.ensure(name, 2)).as("the limit before the creation").isEmpty();
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        assertThat(tck.client().admin().ensure(name, 2))
+                .as("the same limit again")
+                .hasValue(2);
+        assertThat(admin.ensure(name, 3)).as("the limit before it grew").hasValue(2);
+        assertThat(held.verify()).as("a permit when the limit grew").isEqualTo(Verification.HELD);
+        held.release();
+        tck.assertFree(name, 3);
+    }
 }

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -243,5 +245,29 @@ public abstract class AsyncRules {
         }
         held.release();
         tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("10.1")
+    void whatAPermitDoesWithoutBlockingIsWhatItDoesElse(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        long patience = tck.patience().toNanos();
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        PermitGroup group = semaphore.acquireAsync(2).get(patience, TimeUnit.NANOSECONDS);
+        Permit permit = semaphore.acquire(tck.patience());
+        assertThat(permit.verifyAsync().get(patience, TimeUnit.NANOSECONDS))
+                .as("a permit that is held")
+                .isEqualTo(Verification.HELD);
+        assertThat(permit.releaseAsync().get(patience, TimeUnit.NANOSECONDS))
+                .as("the release of a permit")
+                .isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(permit.verifyAsync().get(patience, TimeUnit.NANOSECONDS))
+                .as("a permit that was released")
+                .isEqualTo(Verification.RELEASED);
+        tck.assertFree(name, 1);
+        assertThat(group.releaseAsync().get(patience, TimeUnit.NANOSECONDS))
+                .as("the release of a group of two")
+                .containsExactly(ReleaseOutcome.RELEASED, ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 3);
     }
 }

@@ -32,6 +32,8 @@ final class CallersTime {
     /** Enough for a call to be under way. */
     private static final Duration SOON = Duration.ofMillis(30);
 
+    private static final Duration MOST_AWAY = Duration.ofSeconds(7);
+
     static final Duration LONG = Duration.ofSeconds(60);
 
     /** Waiters that ask often are in an exchange when their time comes, and not between two of them. */
@@ -357,14 +359,21 @@ final class CallersTime {
         settled(outage, Map.of(free, 3, full, 1), "clients that were closed");
     }
 
+    /** Adapters give up a request after a third of the operation bound, and that is some seconds at most. */
+    private Duration longerThanRequests() {
+        Duration half = tck.guarantees().operation().dividedBy(2);
+        return half.compareTo(MOST_AWAY) < 0 ? half : MOST_AWAY;
+    }
+
     /** Waiters wait on while the backend is away, and are served when it is back. */
     void ridesOut(Outage outage) {
-        Duration away = tck.guarantees().operation().dividedBy(2).plusSeconds(1);
+        Duration away = longerThanRequests().plusSeconds(1);
         String freedMeanwhile = outage.create(1);
         String freedLater = outage.create(1);
         Permit early = tck.take(outage.observer().semaphore(freedMeanwhile), 1).get(0);
         Permit late = tck.take(outage.observer().semaphore(freedLater), 1).get(0);
-        SemaphoreClient client = outage.client(EAGER);
+        // Some servers take half a minute to start.
+        SemaphoreClient client = outage.client(EAGER.with("outagePatience", "3m"));
         Duration hour = Duration.ofHours(1);
         List<Timed> waiters = new ArrayList<>();
         for (String name : List.of(freedMeanwhile, freedLater)) {
@@ -474,7 +483,7 @@ final class CallersTime {
 
     /** The same, and the adapter too gives up waiting for the answer. */
     void leavesNothingForLong(Outage outage) {
-        leavesNothing(outage, tck.guarantees().operation().dividedBy(2));
+        leavesNothing(outage, longerThanRequests());
     }
 
     /** Their client lives on, and nobody holds what nobody asks for any more. */

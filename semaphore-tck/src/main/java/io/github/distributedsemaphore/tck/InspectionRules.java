@@ -11,11 +11,17 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreListener;
+import io.github.distributedsemaphore.SemaphoreStatistics;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Section 9: what can be seen of a semaphore. */
@@ -174,5 +180,90 @@ public abstract class InspectionRules {
                 .as("the names after one was destroyed")
                 .doesNotContain(one)
                 .contains(other);
+    }
+
+    @Test
+    @Rule({"9.1", "9.3"})
+    void theStatusShowsHowFullASemaphoreIs(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        tck.home().ping(tck.patience());
+        assertThat(tck.client().admin().status(name))
+                .as("the status with one of three held")
+                .contains(new SemaphoreStatus(name, 3, 2));
+        assertThat(tck.home().admin().status(tck.uniqueName("missing")))
+                .as("the status of a semaphore that is missing")
+                .isEmpty();
+        held.release();
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("9.4")
+    void theNumberOfWaitersReturnsToZeroHoweverTheWaitingEnds(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient client = tck.client();
+        Map<String, AtomicInteger> told = new ConcurrentHashMap<>();
+        SemaphoreListener listener = counting(told);
+        client.addListener(listener);
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> interrupted = tck.spawn("waiter to be interrupted", () -> semaphore.acquire());
+        Task<Permit> served = tck.spawn("waiter to be served", () -> semaphore.acquire(tck.patience()));
+        CompletableFuture<Permit> cancelled = semaphore.acquireAsync();
+        CompletableFuture<Permit> late = semaphore.acquireAsync(Duration.ofMillis(500));
+        tck.await(
+                "four calls are counted as waiting",
+                () -> semaphore.statistics().waiting() == 4);
+        tck.await("a future fails when its time is over", late::isDone);
+        interrupted.interrupt();
+        interrupted.failure(InterruptedException.class);
+        cancelled.cancel(false);
+        held.release();
+        served.result().release();
+        client.removeListener(listener);
+        assertThat(semaphore.tryAcquire()).hasValueSatisfying(Permit::close);
+        SemaphoreStatistics end = semaphore.statistics();
+        assertThat(end.waiting())
+                .as("waiters that are counted when none is left")
+                .isZero();
+        assertThat(end.held()).as("permits that are counted when none is held").isZero();
+        assertThat(end.timedOut()).as("calls whose time was over").isEqualTo(1);
+        assertThat(end.withdrawn())
+                .as("calls that were interrupted or cancelled")
+                .isEqualTo(2);
+        assertThat(end.grantedByBackend() + end.grantedByHandOff())
+                .as("permits that were granted")
+                .isEqualTo(3)
+                .isEqualTo(end.released());
+        assertThat(told.get("timed out")).as("time-outs that were told").hasValue(1);
+        assertThat(told.get("acquired")).as("grants while there was a listener").hasValue(2);
+        assertThat(told.get("released"))
+                .as("releases while there was a listener")
+                .hasValue(2);
+        tck.assertFree(name, 1);
+    }
+
+    private static SemaphoreListener counting(Map<String, AtomicInteger> told) {
+        return new SemaphoreListener() {
+            @Override
+            public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+                count("acquired");
+            }
+
+            @Override
+            public void onReleased(String semaphoreName, int slot, long heldNanos) {
+                count("released");
+            }
+
+            @Override
+            public void onTimedOut(String semaphoreName, long waitedNanos) {
+                count("timed out");
+            }
+
+            private void count(String event) {
+                told.computeIfAbsent(event, key -> new AtomicInteger()).incrementAndGet();
+            }
+        };
     }
 }

@@ -2,7 +2,9 @@ package io.github.distributedsemaphore.tck;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.github.distributedsemaphore.SemaphoreClient;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +19,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /** Runs the kit without a build tool, one run at a time in a JVM. */
 public final class KitRunner {
     private static final String TEST_TIMEOUT = "10 m";
+    private static final Duration ANSWER = Duration.ofSeconds(30);
 
     private KitRunner() {}
 
@@ -64,7 +67,7 @@ public final class KitRunner {
      * @param progress is told of each test as it ends
      * @return how it came out
      * @throws IllegalArgumentException if a setting is wrong
-     * @throws io.github.distributedsemaphore.SemaphoreException if no client can be connected
+     * @throws io.github.distributedsemaphore.SemaphoreException if the backend does not answer or refuses its client
      */
     public static synchronized Outcome run(
             SemaphoreTckHarness harness,
@@ -73,7 +76,7 @@ public final class KitRunner {
             Path reports,
             Consumer<Ended> progress) {
         TckSettings.from(settings::get);
-        harness.connect(ClientSpec.plain()).close();
+        requireAnswer(harness);
         KitListener listener = new KitListener(progress);
         BackendTck.SUPPLIED.set(harness);
         try {
@@ -82,6 +85,16 @@ public final class KitRunner {
             BackendTck.SUPPLIED.set(null);
         }
         return listener.outcome(reports.resolve(BackendTck.class.getSimpleName()));
+    }
+
+    /** That the backend is away or refuses its client is told at once, and not by each test. */
+    private static void requireAnswer(SemaphoreTckHarness harness) {
+        try (SemaphoreClient client = harness.connect(ClientSpec.plain())) {
+            client.ping(ANSWER);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
     }
 
     private static LauncherDiscoveryRequest request(Map<String, String> settings, Set<String> sections, Path reports) {

@@ -72,7 +72,7 @@ final class Occupancy {
         }
     }
 
-    private void assertNeverExceeded() {
+    void assertNeverExceeded() {
         if (!violations.isEmpty()) {
             throw new AssertionError(violations.size() + " times too many, first: " + violations.peek());
         }

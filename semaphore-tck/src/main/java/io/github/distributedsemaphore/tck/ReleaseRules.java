@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Section 4: a release frees what its own permit held, once. */
@@ -260,5 +262,28 @@ public abstract class ReleaseRules {
         seen.forEach(Permit::close);
         seen.forEach(Permit::close);
         tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("4.1")
+    void aTaskOfAnyShapeReleasesItsPermit(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        List<Integer> free = new ArrayList<>();
+        semaphore.runWithPermit(tck.patience(), permit -> free.add(semaphore.availablePermits()));
+        assertThat(semaphore.tryRunWithPermit(Duration.ZERO, permit -> free.add(semaphore.availablePermits())))
+                .as("a task ran where a permit was free")
+                .isTrue();
+        CompletableFuture<Integer> result = semaphore.withPermitAsync(
+                tck.patience(), permit -> CompletableFuture.supplyAsync(semaphore::availablePermits));
+        free.add(result.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS));
+        assertThat(free).as("free while each task ran").containsExactly(0, 0, 0);
+        tck.assertFree(semaphore.name(), 1);
+        Permit held = semaphore.acquire(tck.patience());
+        assertThat(semaphore.tryRunWithPermit(Duration.ZERO, permit -> free.clear()))
+                .as("a task ran where no permit was free")
+                .isFalse();
+        assertThat(free).as("what the task that did not run would clear").isNotEmpty();
+        held.release();
+        tck.assertFree(semaphore.name(), 1);
     }
 }

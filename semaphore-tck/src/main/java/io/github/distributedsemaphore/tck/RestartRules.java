@@ -217,7 +217,7 @@ public abstract class RestartRules {
 
     private static boolean missing(SemaphoreClient client, String name) {
         try {
-            client.semaphore(name).tryAcquire();
+            client.semaphore(name).tryAcquire().ifPresent(Permit::close);
             return false;
         } catch (NoSuchSemaphoreException e) {
             return true;

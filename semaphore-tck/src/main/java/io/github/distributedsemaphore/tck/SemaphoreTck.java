@@ -203,7 +203,7 @@ public abstract class SemaphoreTck implements HarnessSource {
 
     /** See {@link CrossProcessRules}. */
     @Nested
-    @DisplayName("Over processes")
+    @DisplayName("1 Over processes")
     @Tag("cross-process")
     public class CrossProcess extends CrossProcessRules {
         /** For JUnit. */
@@ -212,7 +212,7 @@ public abstract class SemaphoreTck implements HarnessSource {
 
     /** See {@link CrashRules}. */
     @Nested
-    @DisplayName("Crashes")
+    @DisplayName("2 Crashes")
     @Tag("crash")
     public class Crash extends CrashRules {
         /** For JUnit. */

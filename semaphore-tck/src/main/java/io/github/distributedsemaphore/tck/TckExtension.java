@@ -5,19 +5,67 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext.Store;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.api.extension.TestWatcher;
+import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /** Gives each test its fixture, ends it after the test, and notes for each rule how its tests went. */
-public final class TckExtension implements ParameterResolver, AfterEachCallback, TestWatcher {
+public final class TckExtension
+        implements BeforeEachCallback,
+                ParameterResolver,
+                TestExecutionExceptionHandler,
+                AfterEachCallback,
+                TestWatcher {
     private static final Namespace NAMESPACE = Namespace.create(TckExtension.class);
+
+    /** Where the reason is kept for which the run could not start. */
+    private static final String BROKEN = "broken";
 
     /** For JUnit. */
     public TckExtension() {}
+
+    /**
+     * Starts the run with its first test. Where the harness cannot connect, that test fails with the reason, and the others are
+     * aborted at once.
+     */
+    @Override
+    public void beforeEach(ExtensionContext context) {
+        Store store = outermost(context).getStore(NAMESPACE);
+        Throwable before = store.get(BROKEN, Throwable.class);
+        if (before != null) {
+            throw new TestAbortedException("the kit could not start, as the first test says: " + before);
+        }
+        try {
+            run(context);
+        } catch (RuntimeException | Error e) {
+            store.put(BROKEN, e);
+            throw e;
+        }
+    }
+
+    /** Puts the rules in front of what a failed test says. */
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        String said = String.valueOf(failure.getMessage()).strip();
+        List<String> rules = rules(context);
+        if (!(failure instanceof AssertionError) || rules.isEmpty()) {
+            throw failure;
+        }
+        AssertionFailedError named =
+                new AssertionFailedError("[" + String.join(", ", rules) + "] " + said, failure.getCause());
+        named.setStackTrace(failure.getStackTrace());
+        for (Throwable suppressed : failure.getSuppressed()) {
+            named.addSuppressed(suppressed);
+        }
+        throw named;
+    }
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

@@ -54,7 +54,13 @@ final class TckRun implements AutoCloseable {
                 + Long.toString(System.currentTimeMillis() % 100_000_000, 36);
         this.agents = harness.agents().map(AgentPool::new);
         this.janitor = harness.connect(ClientSpec.plain());
-        warmUp();
+        try {
+            warmUp();
+        } catch (RuntimeException | Error e) {
+            janitor.close();
+            closeHarness();
+            throw e;
+        }
         this.hygiene = new Hygiene(this);
         OPEN.add(this);
     }

@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -28,6 +30,9 @@ import org.opentest4j.TestAbortedException;
 /** Section 3: time-outs, and clients that close; for interrupts see {@link InterruptRules}. */
 @Section
 public abstract class TimeoutRules {
+    /** In which ten thousand have their turn; it takes seconds. */
+    private static final Duration CROWD_PATIENCE = Duration.ofSeconds(90);
+
     /** For subclasses. */
     protected TimeoutRules() {}
 
@@ -242,6 +247,45 @@ public abstract class TimeoutRules {
         }
     }
 
+    @Test
+    @Rule("3.8")
+    void tenThousandVirtualThreadsWaitAtThreePermits(TckFixture tck) throws Exception {
+        ExecutorService threads = virtualThreads();
+        try {
+            int crowd = 10_000;
+            DistributedSemaphore semaphore = tck.semaphore(3);
+            List<Permit> held = tck.take(semaphore, 3);
+            Occupancy occupancy = new Occupancy(3);
+            CountDownLatch arrived = new CountDownLatch(crowd);
+            List<Future<Boolean>> done = new ArrayList<>();
+            for (int i = 0; i < crowd; i++) {
+                done.add(threads.submit(() -> {
+                    arrived.countDown();
+                    // Twice, so that some come while others hold.
+                    for (int turn = 0; turn < 2; turn++) {
+                        try (Permit permit = semaphore.acquire(CROWD_PATIENCE)) {
+                            occupancy.visit(permit);
+                        }
+                    }
+                    return true;
+                }));
+            }
+            tck.await("all virtual threads have started", CROWD_PATIENCE, () -> arrived.getCount() == 0);
+            held.forEach(Permit::release);
+            tck.await(
+                    "each of " + crowd + " virtual threads gets one of three permits",
+                    CROWD_PATIENCE,
+                    () -> done.stream().allMatch(Future::isDone));
+            occupancy.assertNeverExceeded();
+            for (Future<Boolean> one : done) {
+                assertThat(one).as("the turns of a virtual thread").succeedsWithin(Duration.ZERO);
+            }
+            tck.assertFree(semaphore.name(), 3);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
     /** Virtual threads came with Java 21; the kit is compiled for 17. */
     private static ExecutorService virtualThreads() throws ReflectiveOperationException {
         try {
@@ -251,5 +295,32 @@ public abstract class TimeoutRules {
             throw new TestAbortedException(
                     "no virtual threads on Java " + Runtime.version().feature(), e);
         }
+    }
+
+    @Test
+    @Rule("3.7")
+    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = tck.spawn("endless waiter", () -> semaphore.acquire());
+        waiter.awaitBlocked();
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        leaving.stopAcquiring();
+        tck.await(
+                "a client that stops acquiring ends its waiters",
+                tck.guarantees().operation(),
+                waiter::isDone);
+        waiter.failure(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held.verify())
+                .as("a permit of a client that stopped acquiring")
+                .isEqualTo(Verification.HELD);
+        held.release();
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after the client stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        tck.assertFree(name, 1);
     }
 }

@@ -6,9 +6,11 @@ import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Section 5: what a permit says about itself. */
@@ -100,5 +102,31 @@ public abstract class VerificationRules {
                     .as("a released permit's validity lies in the past")
                     .isTrue();
         }
+    }
+
+    @Test
+    @Rule("5.1")
+    void aGroupTellsTheWorstOfItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        PermitGroup group = tck.home().semaphore(name).acquire(2, tck.patience());
+        assertThat(group.semaphoreName()).as("the name that a group tells").isEqualTo(name);
+        assertThat(group.verify()).as("a group that is held").isEqualTo(Verification.HELD);
+        assertThat(group.isValid()).as("a group that is held is valid").isTrue();
+        assertThat(group.validUntil().isPast(System.nanoTime()))
+                .as("the validity of a group that is held is over")
+                .isFalse();
+        group.permits().get(0).release();
+        assertThat(group.verify()).as("a group of which one was released").isEqualTo(Verification.RELEASED);
+        assertThat(group.isValid()).as("a group of which one was released").isFalse();
+        AtomicInteger losses = new AtomicInteger();
+        group.onLost(loss -> losses.incrementAndGet());
+        tck.state().removeHolder(name, group.permits().get(1).slot());
+        tck.await(
+                "a group is lost with one of its permits",
+                tck.guarantees().lossNotice(),
+                () -> group.verify() == Verification.LOST);
+        tck.await("the loss of a permit of a group is told", () -> losses.get() == 1);
+        group.close();
+        tck.assertFree(name, 2);
     }
 }

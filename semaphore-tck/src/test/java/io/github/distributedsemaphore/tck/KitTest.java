@@ -10,7 +10,9 @@ import static org.junit.platform.testkit.engine.TestExecutionResultConditions.me
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -241,6 +243,57 @@ class KitTest {
                         && text.contains("CountDownLatch.await"));
     }
 
+    static class CannotConnect extends Case {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(MemoryServer.ALL)) {
+                @Override
+                public SemaphoreClient connect(ClientSpec spec) {
+                    throw new BackendAccessException("the password is wrong", null);
+                }
+            };
+        }
+
+        @Test
+        @Rule("1.1")
+        void one(TckFixture tck) {
+            tck.home();
+        }
+
+        @Test
+        @Rule("1.2")
+        void another(TckFixture tck) {
+            tck.home();
+        }
+    }
+
+    @Test
+    void aHarnessThatCannotConnectFailsOnceAndSaysWhy() {
+        Events events = run(CannotConnect.class);
+        events.assertThatEvents()
+                .haveExactly(1, event(test(), EventConditions.finishedWithFailure(message("the password is wrong"))))
+                .haveExactly(
+                        1,
+                        event(
+                                test(),
+                                EventConditions.abortedWithReason(
+                                        message(text -> text.startsWith("the kit could not start")
+                                                && text.endsWith("the password is wrong")))));
+    }
+
+    static class IsWrong extends Case {
+        @Test
+        @Rule({"1.1", "1.2"})
+        void wrong(TckFixture tck) {
+            assertThat(tck.semaphore(1).tryAcquire()).isEmpty();
+        }
+    }
+
+    @Test
+    void aFailureNamesItsRulesInItsFirstLine() {
+        assertFails(IsWrong.class, text -> text.startsWith("[1.1, 1.2] Expecting an empty Optional"));
+    }
+
     static class NeedsAgents extends Case {
         @Test
         @Rule("1.3")
@@ -265,7 +318,7 @@ class KitTest {
     void aClaimWithoutItsHookFails() {
         assertFails(
                 ClaimsProcesses.class,
-                "CROSS_PROCESS is claimed but cannot be shown: the harness has no AgentLauncher"::equals);
+                "[1.3] CROSS_PROCESS is claimed but cannot be shown: the harness has no AgentLauncher"::equals);
     }
 
     static class AdmitsProcesses extends NeedsAgents {

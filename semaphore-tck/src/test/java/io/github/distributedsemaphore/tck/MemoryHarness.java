@@ -41,9 +41,6 @@ public class MemoryHarness implements SemaphoreTckHarness {
     protected final SemaphoreClient connect(ClientSpec spec, Function<HolderInfo, MemoryBackend> kind) {
         HolderInfo self = HolderInfo.ofThisProcess(spec.label());
         SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(kind.apply(self)));
-        if (!spec.label().isEmpty()) {
-            builder.label(spec.label());
-        }
         wanted(spec).settings().forEach(builder::set);
         SemaphoreClient client = configured(builder).connect();
         clients.add(client);

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.report;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreAdmin;
@@ -18,7 +19,12 @@ import java.util.stream.Collectors;
 /** Which methods of the port the tests of which rules called. Thread-safe. */
 public final class PortUse {
     private static final List<Class<?>> PORT = List.of(
-            SemaphoreClient.class, DistributedSemaphore.class, Permit.class, PermitGroup.class, SemaphoreAdmin.class);
+            SemaphoreClient.class,
+            DistributedSemaphore.class,
+            Holding.class,
+            Permit.class,
+            PermitGroup.class,
+            SemaphoreAdmin.class);
 
     private final Map<Method, Set<String>> rulesByMethod = new ConcurrentHashMap<>();
 

@@ -62,6 +62,7 @@ enum OutageMutant implements Mutant {
         }
         if (call.is(DistributedSemaphore.class, "tryAcquire")
                 && call.has(Duration.class)
+                && call.argument(0, Duration.class).equals(Duration.ofMillis(100))
                 && Optional.empty().equals(right)) {
             throw new OutcomeUnknownException("not answered", new IllegalStateException("a guess"));
         }

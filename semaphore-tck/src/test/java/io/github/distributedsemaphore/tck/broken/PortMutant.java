@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.broken;
 import io.github.distributedsemaphore.tck.AsyncRules;
 import io.github.distributedsemaphore.tck.FairnessRules;
 import io.github.distributedsemaphore.tck.InputRules;
+import io.github.distributedsemaphore.tck.InspectionRules;
 import io.github.distributedsemaphore.tck.InterruptRules;
 import io.github.distributedsemaphore.tck.LivenessRules;
 import io.github.distributedsemaphore.tck.LossRules;
@@ -154,6 +155,10 @@ enum PortMutant implements Mutant {
 
     /** The time of a future is not watched. */
     FUTURES_HAVE_NO_TIME_OUT(AsyncRules.class, "10.1", "a future whose time is over fails", BentFutures::endless),
+
+    /** A waiter that times out stays in the count. */
+    TIMED_OUT_WAITERS_ARE_STILL_COUNTED(
+            InspectionRules.class, "9.4", "waiters that are counted when none is left", BentNumbers::leftWaiters),
 
     /** Bad names are mended: HikariCP's way with settings. */
     BAD_NAMES_ARE_MENDED(InputRules.class, "12.1", "must be refused", BentNumbers::mendedNames),

@@ -38,8 +38,7 @@ enum WaitMutant implements Mutant {
             BentWaits::refusingTheInterrupted),
 
     /** Who holds is known by the name of the thread, and virtual threads have none. */
-    THREADS_ARE_KNOWN_BY_NAME(
-            TimeoutRules.class, "3.8", "the permit of a virtual thread is valid", BentQueues::knownByThreadName) {
+    THREADS_ARE_KNOWN_BY_NAME(TimeoutRules.class, "3.8", "times too many", BentQueues::knownByThreadName) {
         @Override
         public boolean canBeMade() {
             return Runtime.version().feature() >= 21;

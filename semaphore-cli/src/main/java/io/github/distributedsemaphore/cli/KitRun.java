@@ -1,0 +1,82 @@
+package io.github.distributedsemaphore.cli;
+
+import io.github.distributedsemaphore.tck.KitRunner;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run of the kit. Apart from {@link TckCommand}, which is looked through for every {@code --help}: {@code bin/semaphore} puts
+ * the kit on the path only for {@code tck}.
+ */
+final class KitRun {
+    private final PrintWriter out;
+    private final PrintWriter err;
+
+    KitRun(PrintWriter out, PrintWriter err) {
+        this.out = out;
+        this.err = err;
+    }
+
+    int run(String backend, Map<String, String> settings, List<String> sections, @Nullable Path report)
+            throws IOException {
+        Path folder = Files.createTempDirectory("semaphore-tck");
+        Thread tidying = new Thread(KitRunner::abandon, "semaphore-tck-tidying");
+        Runtime.getRuntime().addShutdownHook(tidying);
+        try {
+            TckProgress progress = TckProgress.on(err);
+            KitRunner.Outcome outcome =
+                    KitRunner.run(new UserServerHarness(backend), settings, Set.copyOf(sections), folder, progress);
+            progress.end();
+            return tell(outcome, report);
+        } finally {
+            Runtime.getRuntime().removeShutdownHook(tidying);
+            delete(folder);
+        }
+    }
+
+    private int tell(KitRunner.Outcome outcome, @Nullable Path report) throws IOException {
+        Path text = outcome.report().resolve("conformance.txt");
+        if (Files.exists(text)) {
+            out.println(Files.readString(text));
+        }
+        outcome.failures()
+                .forEach(failure ->
+                        out.println("FAILED " + failure.section() + ", " + failure.name() + ": " + failure.reason()));
+        out.println(
+                outcome.passed() + " tests passed, " + outcome.aborted() + " were not for this backend or this run, "
+                        + outcome.failures().size() + " failed");
+        if (report != null) {
+            copy(outcome.report().resolve("conformance.json"), report);
+        }
+        return outcome.failures().isEmpty() ? ExitCodes.OK : ExitCodes.RULE_BROKEN;
+    }
+
+    /** There is none if the backend went away before the kit could begin. */
+    private void copy(Path written, Path report) throws IOException {
+        if (Files.exists(written)) {
+            Files.copy(written, report, StandardCopyOption.REPLACE_EXISTING);
+            out.println("report: " + report);
+        } else {
+            ErrorLine.print(err, "the kit wrote no report, so there is none to put into " + report);
+        }
+    }
+
+    private static void delete(Path folder) {
+        try (var files = Files.walk(folder)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.distributedsemaphore.cli;
+
+import static io.github.distributedsemaphore.cli.Patience.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+final class WaitLineTest {
+    private static final String CLEAR = "\r\u001b[K";
+
+    private final StringWriter terminal = new StringWriter();
+
+    @Test
+    void aLongWaitIsShownInOneLineThatGoesAtItsEnd() {
+        String text = "waiting for a\nb: 3 of 3 held" + "!".repeat(99);
+        WaitLine line = new WaitLine(new PrintWriter(terminal), () -> text);
+        await().until(() -> terminal.toString().contains("waiting"));
+        line.close();
+        String shown = "waiting for a?b: 3 of 3 held" + "!".repeat(99);
+        assertThat(terminal.toString()).isEqualTo(CLEAR + shown.substring(0, 79) + CLEAR);
+    }
+
+    @Test
+    void aShortWaitShowsNothing() {
+        WaitLine line = new WaitLine(new PrintWriter(terminal), () -> "waiting");
+        line.close();
+        assertThat(terminal.toString()).isEmpty();
+    }
+
+    @Test
+    void aLookThatTakesItsTimeNeitherDelaysTheEndNorIsShownAfterIt() throws InterruptedException {
+        CountDownLatch looking = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        CountDownLatch looked = new CountDownLatch(1);
+        WaitLine line = new WaitLine(new PrintWriter(terminal), () -> {
+            looking.countDown();
+            try {
+                goOn.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            looked.countDown();
+            return "waiting";
+        });
+        looking.await();
+        line.close();
+        goOn.countDown();
+        looked.await();
+        await().until(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().equals("semaphore-wait-line")));
+        assertThat(terminal.toString()).isEmpty();
+    }
+}

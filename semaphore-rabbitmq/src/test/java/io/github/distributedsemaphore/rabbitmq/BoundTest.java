@@ -1,0 +1,219 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every call ends in its time, whatever the broker and the link do, and a client that is closed leaves nothing. */
+class BoundTest {
+    /** A third of what is declared as the bound of an operation where {@code timeout=1s}. */
+    private static final Duration BOUND = Duration.ofSeconds(2);
+
+    private static final String SETTINGS = "?detection=10s&timeout=1s";
+
+    /** Picks the connections that probe, by their properties C. */
+    private static final String PROBES =
+            "lists:member({<<\"connection_name\">>, longstr, <<\"semaphore probes\">>}, C)";
+
+    private final String name = Rabbit.name();
+    private Set<Thread> before = Set.of();
+    private final SemaphoreBackend admin = Rabbit.backend("?timeout=1m");
+    private final TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+
+    @BeforeEach
+    void create() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        admin.admin().create(name, 3);
+        before = Thread.getAllStackTraces().keySet();
+    }
+
+    @AfterEach
+    void cleanUp() {
+        proxy.close();
+        admin.admin().destroy(name);
+        admin.close();
+    }
+
+    private SemaphoreBackend throughProxy(String settings) {
+        return Rabbit.backend("amqp://guest:guest@127.0.0.1:" + proxy.address().getPort(), settings);
+    }
+
+    enum Trouble {
+        /** What arrives is kept. */
+        STALLED,
+        /** What arrives is lost. */
+        SILENT,
+        /** Requests arrive, answers do not. */
+        HALF_OPEN,
+        /** The process has SIGSTOP. */
+        STOPPED
+    }
+
+    private AutoCloseable begin(Trouble trouble) throws Exception {
+        return switch (trouble) {
+            case STALLED -> proxy.stall()::heal;
+            case SILENT -> proxy.lose()::heal;
+            case HALF_OPEN -> proxy.lose(Direction.ANSWERS)::heal;
+            case STOPPED -> {
+                signal("STOP");
+                yield () -> signal("CONT");
+            }
+        };
+    }
+
+    private static void signal(String signal) throws Exception {
+        Process kill = new ProcessBuilder(
+                        "kill", "-" + signal, Long.toString(RabbitServer.node().pid()))
+                .start();
+        assertThat(kill.waitFor()).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void everyCallEndsInTimeAndAClosedClientLeavesNoThread(Trouble trouble) throws Exception {
+        SemaphoreBackend backend = throughProxy(SETTINGS);
+        BackendSession session = backend.open(name, new Rabbit.News());
+        Hold hold = Rabbit.takeOne(session);
+        SemaphoreBackend fresh = throughProxy(SETTINGS);
+        BackendSession freshSession = fresh.open(name, new Rabbit.News());
+        AutoCloseable ending = begin(trouble);
+        try {
+            inTime("renew", () -> session.renew(List.of(hold)));
+            inTime("give back", () -> Rabbit.giveBack(session, hold));
+            inTime("take, after the connection was lost", () -> Rabbit.take(session, 1));
+            inTime("watch", () -> session.watch(() -> {}));
+            inTime("take, for the first time", () -> Rabbit.takeWaiting(freshSession, 2));
+            inTime("describe", () -> fresh.admin().describe(name));
+            inTime("create", () -> fresh.admin().create(name, 3));
+            inTime("close a session", session::close);
+            inTime("close another session", freshSession::close);
+            inTime("close", backend::close);
+            inTime("close the other", fresh::close);
+            awaitNoThreads();
+        } finally {
+            ending.close();
+        }
+    }
+
+    private static void inTime(String what, Runnable call) {
+        long start = System.nanoTime();
+        try {
+            call.run();
+        } catch (SemaphoreException e) {
+            // Expected of most of them.
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).as(what).isLessThan(BOUND);
+    }
+
+    private void awaitNoThreads() {
+        await().atMost(Duration.ofSeconds(5))
+                .untilAsserted(() -> assertThat(Thread.getAllStackTraces().keySet())
+                        .filteredOn(thread -> !before.contains(thread))
+                        .extracting(Thread::getName)
+                        .noneMatch(left -> left.startsWith("semaphore-rabbitmq-") || left.startsWith("AMQP")));
+    }
+
+    @Test
+    void aClientThatIsClosedWhileItConnectsLeavesNoThreadAndNoSocket() {
+        SemaphoreBackend backend = throughProxy("?timeout=30s");
+        BackendSession session = backend.open(name, new Rabbit.News());
+        try (LinkFault stall = proxy.stall(Direction.ANSWERS)) {
+            CompletableFuture<?> taking = CompletableFuture.runAsync(() -> Rabbit.take(session, 1));
+            await().until(() -> stall.strikes() > 0);
+            session.abort();
+            backend.close();
+            assertThat(taking).failsWithin(5, TimeUnit.SECONDS);
+            awaitNoThreads();
+        }
+        await().atMost(Duration.ofSeconds(5)).until(() -> proxy.openConnections() == 0);
+    }
+
+    @Test
+    void aThousandHoldsStayHeldOverALinkOfTenMilliseconds() {
+        admin.admin().resize(name, 1_000);
+        SemaphoreBackend backend = throughProxy("");
+        BackendSession session = backend.open(name, new Rabbit.News());
+        List<Hold> holds = Rabbit.granted(Rabbit.take(session, 1_000).answers().get(0));
+        Duration lag = Duration.ofMillis(10);
+        try (LinkFault delay = proxy.delay(lag, lag, new Random(0), Direction.ANSWERS)) {
+            for (int round = 0; round < 2; round++) {
+                var renewal = session.renew(holds);
+                assertThat(renewal.lost()).isEmpty();
+                assertThat(renewal.retired()).isEmpty();
+                assertThat(renewal.validUntil().remaining()).isGreaterThan(session.renewEvery());
+            }
+            assertThat(Rabbit.giveBack(session, holds.toArray(Hold[]::new)).lost())
+                    .isEmpty();
+            assertThat(delay.strikes()).isPositive();
+        } finally {
+            session.close();
+            backend.close();
+        }
+        assertThat(admin.admin().describe(name).orElseThrow().free()).isEqualTo(1_000);
+    }
+
+    @Test
+    void aReleaseDoesNotWaitUntilMessagesCanBeReceivedAgain() {
+        SemaphoreBackend backend = throughProxy("?timeout=10s");
+        BackendSession session = backend.open(name, new Rabbit.News());
+        BackendSession other = backend.open("another " + name, new Rabbit.News());
+        Hold hold = Rabbit.takeOne(session);
+        try (LinkFault loss = proxy.loseAnswerTo("sem:client:", Ending.SILENCE)) {
+            RabbitServer.eval(
+                    "[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
+                            + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+            CompletableFuture<?> watching = CompletableFuture.runAsync(() -> other.watch(() -> {}));
+            await().until(() -> loss.strikes() > 0);
+            inTime(
+                    "a release",
+                    () -> assertThat(Rabbit.giveBack(session, hold).lost()).isEmpty());
+            session.abort();
+            other.abort();
+            backend.close();
+            assertThat(watching).succeedsWithin(20, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void aRefusedChannelLeavesNoOtherOneOpen() {
+        RabbitServer.eval("application:set_env(rabbit, channel_max, 4).");
+        try (SemaphoreBackend backend = Rabbit.backend("")) {
+            BackendSession session = backend.open(name, new Rabbit.News());
+            for (int round = 0; round < 3; round++) {
+                inTime("take", () -> Rabbit.take(session, 1));
+            }
+            // Probes have one, messages two; the fourth is of no use without a fifth.
+            await().untilAsserted(() -> assertThat(channelsOfProbes()).isEqualTo("3"));
+            session.close();
+        } finally {
+            RabbitServer.eval("application:set_env(rabbit, channel_max, 2047).");
+        }
+    }
+
+    private static String channelsOfProbes() {
+        return RabbitServer.eval("lists:max([0 | [N || [{channel_max, 4}, {channels, N}, {client_properties, C}] <-"
+                + " rabbit_networking:connection_info_all([channel_max, channels, client_properties]), " + PROBES
+                + "]]).");
+    }
+}
