@@ -3,7 +3,8 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -166,14 +167,14 @@ final class ArmedWire {
         return commit(batch, reading(batch, depth, slots), lastKnown.after(step), deadline);
     }
 
-    /** The same, without waiting; the answer comes on a thread that must not wait. */
-    CompletableFuture<Answer> send(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots) {
+    /** The same, without waiting: what returns the answer or throws comes on a thread that must not wait. */
+    void send(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots, Consumer<Supplier<Answer>> then) {
         StateReading reading = reading(batch, depth, slots);
         ArmedState expected = lastKnown.after(step);
         RedisWire open = watched();
         state = null;
         long sent = System.nanoTime();
-        return open.send(batch).thenApply(replies -> answer(replies, reading, expected, sent));
+        open.send(batch, replies -> then.accept(() -> answer(replies.get(), reading, expected, sent)));
     }
 
     private Answer commit(CommandBatch batch, StateReading reading, ArmedState expected, Deadline deadline) {

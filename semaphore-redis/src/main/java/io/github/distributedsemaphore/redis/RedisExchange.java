@@ -9,9 +9,8 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -144,17 +143,18 @@ final class RedisExchange {
         void send(ArmedState state, Step step) {
             Transaction transaction = prepare(attempt, state, step);
             sent = transaction.batch();
-            Future<?> unused = wire.send(transaction.batch(), step, transaction.depth(), attempt.hasMissed())
-                    .whenComplete((answer, failure) -> answered(transaction, answer, failure));
+            wire.send(
+                    transaction.batch(),
+                    step,
+                    transaction.depth(),
+                    attempt.hasMissed(),
+                    answer -> answered(transaction, answer));
         }
 
-        private void answered(Transaction transaction, ArmedWire.@Nullable Answer answer, @Nullable Throwable failure) {
-            if (answer == null) {
-                handOver(failure instanceof CompletionException ? failure.getCause() : failure);
-                return;
-            }
+        private void answered(Transaction transaction, Supplier<ArmedWire.Answer> supplied) {
             ArmedState state;
             try {
+                ArmedWire.Answer answer = supplied.get();
                 enter(attempt, transaction, answer.replies());
                 state = answer.known();
             } catch (RuntimeException | Error e) {

@@ -9,9 +9,12 @@ import java.util.Collection;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,15 +89,14 @@ final class RedisWire {
     }
 
     /**
-     * Sends the commands in one write and does not wait. The replies come on a thread that must not wait, or the exception that
-     * {@link #ask} would throw.
+     * Sends the commands in one write and does not wait.
      *
      * @param batch is given up by {@link CommandBatch#giveUp}
+     * @param then is given, on a thread that must not wait, what returns or throws as {@link #ask} does
      */
-    CompletableFuture<Replies> send(CommandBatch batch) {
-        CompletableFuture<Replies> replies = begin(batch).handle((reply, failure) -> replies(batch, failure));
+    void send(CommandBatch batch, Consumer<Supplier<Replies>> then) {
+        Future<?> unused = begin(batch).whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
         connection.dispatch(batch.commands());
-        return replies;
     }
 
     private AsyncCommand<String, String, Reply> begin(CommandBatch batch) {
