@@ -4,8 +4,8 @@ import io.github.distributedsemaphore.Deadline;
 import java.time.Duration;
 
 /**
- * The time of one call, the same for all that it does. In its first half the call takes steps; in the third quarter they may
- * still be answered; the last quarter is for putting right what is not to stay. At the end a request without answer costs its
+ * The time of one call, the same for all that it does. In its first five eighths the call takes steps; two eighths more they may
+ * still be answered; the last eighth is for putting right what is not to stay. At the end a request without answer costs its
  * connection, so that the call ends in time, whatever the broker does.
  *
  * @param subject what the call is about
@@ -22,7 +22,7 @@ record CallBudget(String subject, long start, Duration whole) {
         return Deadline.after(start, whole);
     }
 
-    /** How long to wait for what can be done in another way or be undone: half of the time, and not beyond its third quarter. */
+    /** How long to wait for what can be done in another way or be undone: half of the time, and not into its last eighth. */
     Deadline patience() {
         return patience(whole.dividedBy(2));
     }
@@ -34,18 +34,18 @@ record CallBudget(String subject, long start, Duration whole) {
 
     /** How long to wait for what can be done in another way or be undone, but at most for so long. */
     Deadline patience(Duration most) {
-        return Deadline.after(start, whole.multipliedBy(3).dividedBy(4))
+        return Deadline.after(start, whole.multipliedBy(7).dividedBy(8))
                 .earlier(Deadline.after(System.nanoTime(), most));
     }
 
     /** Whether no further step of a search is begun. */
     boolean isSpent() {
-        return Deadline.after(start, whole.dividedBy(2)).isPast(System.nanoTime());
+        return Deadline.after(start, whole.multipliedBy(5).dividedBy(8)).isPast(System.nanoTime());
     }
 
     /** Whether there is only time left for putting things right. */
     boolean isNearlyOver() {
-        return Deadline.after(start, whole.multipliedBy(3).dividedBy(4)).isPast(System.nanoTime());
+        return Deadline.after(start, whole.multipliedBy(7).dividedBy(8)).isPast(System.nanoTime());
     }
 
     /** Refuses a further step when the time for steps is over. Nothing may have been changed yet that stays. */

@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
@@ -68,12 +69,17 @@ final class HolderConnection {
 
     /** Declares an exclusive queue: a hold, or the mutex. OK also if this connection has it already. */
     QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
-        return declareExclusive(List.of(queue), end).get(0);
+        return askAll(List.of(queue), HolderConnection::exclusive, end).get(0);
     }
 
-    /** Declares exclusive queues, all of them even if one is refused by an exception. */
-    List<QueueAnswer> declareExclusive(List<String> queues, Deadline end) throws LinkLostException {
-        return askAll(queues, HolderConnection::exclusive, end);
+    /**
+     * Declares exclusive queues, all of them even if one is refused by an exception.
+     *
+     * @param answers gets the answers in this order, with null for such a refusal; also if this throws
+     */
+    void declareExclusive(List<String> queues, List<@Nullable QueueAnswer> answers, Deadline end)
+            throws LinkLostException {
+        askAll(queues, HolderConnection::exclusive, answers, end);
     }
 
     private static Method exclusive(String queue) {
@@ -145,9 +151,9 @@ final class HolderConnection {
      * Asks about queues, several at a time. Each request has a channel of its own: the client library lets a request wait for
      * the answer to the one before, and the broker closes the channel of one that it refuses.
      */
-    private List<QueueAnswer> askAll(List<String> queues, Function<String, Method> request, Deadline end)
+    private void askAll(
+            List<String> queues, Function<String, Method> request, List<@Nullable QueueAnswer> answers, Deadline end)
             throws LinkLostException {
-        List<QueueAnswer> answers = new ArrayList<>();
         SemaphoreException refusal = null;
         for (int from = 0; from < queues.size(); from += MOST_AT_ONCE) {
             List<Asked> asked = queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)).stream()
@@ -157,6 +163,7 @@ final class HolderConnection {
                 try {
                     answers.add(answer(one, end));
                 } catch (SemaphoreException e) {
+                    answers.add(null);
                     refusal = e;
                 }
             }
@@ -164,7 +171,13 @@ final class HolderConnection {
         if (refusal != null) {
             throw refusal;
         }
-        return answers;
+    }
+
+    private List<QueueAnswer> askAll(List<String> queues, Function<String, Method> request, Deadline end)
+            throws LinkLostException {
+        List<@Nullable QueueAnswer> answers = new ArrayList<>();
+        askAll(queues, request, answers, end);
+        return answers.stream().map(Objects::requireNonNull).toList();
     }
 
     /** A request on its way. */

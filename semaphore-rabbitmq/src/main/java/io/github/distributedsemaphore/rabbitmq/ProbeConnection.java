@@ -150,6 +150,15 @@ final class ProbeConnection implements AutoCloseable {
         }
     }
 
+    /** Begins to connect, so that this and something else's way are one. Does not wait. */
+    void prepare() {
+        try {
+            CompletableFuture<Line> unused = lineSoon();
+        } catch (ProbeFailedException e) {
+            LOG.debug("the client is being closed", e);
+        }
+    }
+
     /** The connection, opened if there is none. */
     Line line(Deadline patience) throws ProbeFailedException {
         CompletableFuture<Line> present = lineSoon();

@@ -40,6 +40,10 @@ final class RabbitBackend implements SemaphoreBackend {
         return connections;
     }
 
+    ProbeConnection probes() {
+        return probes;
+    }
+
     QueueSight sight() {
         return sight;
     }

@@ -45,6 +45,7 @@ final class SessionLink {
             }
             HolderConnection present = holder;
             if (present == null) {
+                backend.probes().prepare();
                 present = new HolderConnection(
                         backend.connections(), "semaphore " + names.semaphore(), this::lost, budget.end());
                 holder = present;

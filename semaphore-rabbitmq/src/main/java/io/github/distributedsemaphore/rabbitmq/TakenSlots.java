@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The slots whose holds one search has declared and nobody has been told of. They are verified before they count: the slot
@@ -71,19 +72,26 @@ final class TakenSlots {
         }
         // Before it is known: if one of the requests fails, what others of them may have declared is given back.
         taken.addAll(slots);
-        List<QueueAnswer> answers = holder.declareExclusive(names.holds(slots), budget.end());
-        return !forgetUnlessOk(slots, answers);
+        List<@Nullable QueueAnswer> answers = new ArrayList<>();
+        boolean all = false;
+        try {
+            holder.declareExclusive(names.holds(slots), answers, budget.end());
+        } finally {
+            all = keepOnlyOk(slots, answers);
+        }
+        return all;
     }
 
-    private boolean forgetUnlessOk(List<Integer> slots, List<QueueAnswer> answers) {
-        boolean any = false;
-        for (int i = 0; i < slots.size(); i++) {
+    /** Forgets those that are certainly not ours, and tells whether there are none. */
+    private boolean keepOnlyOk(List<Integer> slots, List<? extends @Nullable QueueAnswer> answers) {
+        boolean all = true;
+        for (int i = 0; i < answers.size(); i++) {
             if (answers.get(i) != QueueAnswer.OK) {
                 taken.remove(slots.get(i));
-                any = true;
+                all = false;
             }
         }
-        return any;
+        return all;
     }
 
     /**
@@ -124,7 +132,7 @@ final class TakenSlots {
     private void lookAgain() throws LinkLostException {
         confirmedFrom = System.nanoTime();
         List<Integer> slots = List.copyOf(taken);
-        forgetUnlessOk(slots, holder.look(names.holds(slots), budget.end()));
+        keepOnlyOk(slots, holder.look(names.holds(slots), budget.end()));
     }
 
     /**
