@@ -1,7 +1,5 @@
 package io.github.distributedsemaphore;
 
-import java.io.Serializable;
-
 /**
  * The news that a permit is no longer held although nobody released it.
  *
@@ -10,4 +8,4 @@ import java.io.Serializable;
  * @param cause why, for a program
  * @param reason why, in a sentence for a log; holds no credentials
  */
-public record PermitLoss(String semaphoreName, int slot, LossCause cause, String reason) implements Serializable {}
+public record PermitLoss(String semaphoreName, int slot, LossCause cause, String reason) {}

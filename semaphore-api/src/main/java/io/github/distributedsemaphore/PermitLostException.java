@@ -10,8 +10,14 @@ package io.github.distributedsemaphore;
 public final class PermitLostException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** What happened. */
-    private final PermitLoss loss;
+    /** The semaphore. */
+    private final String semaphoreName;
+    /** The slot that the permit held. */
+    private final int slot;
+    /** Why, for a program. */
+    private final LossCause lossCause;
+    /** Why, for a log. */
+    private final String reason;
 
     /**
      * Creates it.
@@ -21,7 +27,10 @@ public final class PermitLostException extends RuntimeException {
     public PermitLostException(PermitLoss loss) {
         super("The permit in slot " + loss.slot() + " of semaphore '" + loss.semaphoreName() + "' is lost: "
                 + loss.reason());
-        this.loss = loss;
+        this.semaphoreName = loss.semaphoreName();
+        this.slot = loss.slot();
+        this.lossCause = loss.cause();
+        this.reason = loss.reason();
     }
 
     /**
@@ -30,6 +39,6 @@ public final class PermitLostException extends RuntimeException {
      * @return the news of the loss
      */
     public PermitLoss loss() {
-        return loss;
+        return new PermitLoss(semaphoreName, slot, lossCause, reason);
     }
 }

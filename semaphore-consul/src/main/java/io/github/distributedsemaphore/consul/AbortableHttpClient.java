@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
@@ -64,13 +65,37 @@ final class AbortableHttpClient extends CloseableHttpClient {
 
     /** What somebody asks. Its socket's time-outs end it when nothing comes, {@link #abort} ends it whatever it does. */
     static final class Call {
-        private final Deadline end;
+        private final Duration onceConnected;
+        private volatile Deadline end;
         private @Nullable HttpContext context;
         private boolean aborted;
         private @Nullable HttpRequestBase request;
 
+        /**
+         * Creates one whose requests share a time.
+         *
+         * @param end when it has to be over, waiting for a connection included
+         */
         Call(Deadline end) {
             this.end = end;
+            this.onceConnected = Duration.ZERO;
+        }
+
+        /**
+         * Creates one that may wait for news, and before that for as long for a connection.
+         *
+         * @param longest how long a request may take from when it has a connection
+         */
+        Call(Duration longest) {
+            this.end = Deadline.after(System.nanoTime(), longest);
+            this.onceConnected = longest;
+        }
+
+        /** Notes that there is a connection for it. */
+        void connected() {
+            if (!onceConnected.isZero()) {
+                end = Deadline.after(System.nanoTime(), onceConnected);
+            }
         }
 
         Deadline end() {

@@ -54,6 +54,11 @@ final class ConsulHttp implements AutoCloseable {
         this.client = new ConsulRawClient(scheme + settings.host(), settings.port(), http);
     }
 
+    /** Returns a call that waits for news. */
+    Call waitingCall() {
+        return new Call(longest);
+    }
+
     /** Returns when what begins now has to be over. */
     Deadline end() {
         return Deadline.after(System.nanoTime(), longest);
@@ -131,6 +136,7 @@ final class ConsulHttp implements AutoCloseable {
         try (InterruptShield shield = new InterruptShield()) {
             takeConnection(call, shield);
             try {
+                call.connected();
                 timer.add(call);
                 HttpResponse response = http.with(call, exchange);
                 String body = response.getContent();

@@ -79,7 +79,7 @@ final class DestroyedLocks implements AutoCloseable {
         while (!isClosed()) {
             try {
                 ConsulHttp.Reply reply = watches.get(
-                        watches.end(),
+                        watches.waitingCall(),
                         PrefixReader.listing(reader.prefix()),
                         "recurse",
                         "index=" + index,

@@ -211,7 +211,7 @@ final class PrefixWatcher {
                 call = null;
                 return null;
             }
-            call = new Call(watches.end());
+            call = watches.waitingCall();
             return call;
         } finally {
             lock.unlock();

@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -13,6 +15,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -120,6 +123,27 @@ class ThriftTest {
                     .isLessThanOrEqualTo(ConsulBackend.WATCH_CONNECTIONS + ConsulBackend.OPERATION_CONNECTIONS);
             assertThat(held).allSatisfy(permit -> assertThat(permit.isValid()).isTrue());
             held.forEach(Permit::close);
+        }
+    }
+
+    @Test
+    void aQueryThatWaitedForAConnectionHasItsWholeTime() throws Exception {
+        server.put(prefix + "/key", "value");
+        String uri = "consul://127.0.0.1:" + proxy.address().getPort();
+        ConsulSettings settings = ConsulSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+        try (ConsulHttp http = new ConsulHttp(settings, Duration.ofSeconds(4), 1)) {
+            String index =
+                    "index=" + http.get(http.end(), "/v1/kv/" + prefix + "/key").index();
+            Callable<ConsulHttp.Reply> query =
+                    () -> http.get(http.waitingCall(), "/v1/kv/" + prefix + "/key", index, "wait=2500ms");
+            ExecutorService threads = Executors.newFixedThreadPool(2);
+            try {
+                for (Future<ConsulHttp.Reply> reply : threads.invokeAll(List.of(query, query))) {
+                    assertThat(reply.get().isOk()).isTrue();
+                }
+            } finally {
+                threads.shutdownNow();
+            }
         }
     }
 

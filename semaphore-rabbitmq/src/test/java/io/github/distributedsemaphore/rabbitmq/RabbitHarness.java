@@ -76,13 +76,6 @@ final class RabbitHarness extends UriHarness implements StateProbe {
                 .toList());
     }
 
-    /** The kit's own client may open its connection anew in the middle of a run; {@link SessionTest} counts threads. */
-    @Override
-    public boolean mayStay(Thread thread) {
-        return thread.getName().startsWith("semaphore-rabbitmq-")
-                || thread.getName().startsWith("AMQP Connection");
-    }
-
     @Override
     public void wipe(String name) {
         QueueNames names = new QueueNames(name);

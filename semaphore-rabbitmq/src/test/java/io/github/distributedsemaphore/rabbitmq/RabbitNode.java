@@ -124,6 +124,11 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         return Certificate.file(folder);
     }
 
+    /** The key of {@link #certificate}. */
+    Path key() {
+        return Certificate.key(folder);
+    }
+
     long pid() {
         return broker.pid();
     }

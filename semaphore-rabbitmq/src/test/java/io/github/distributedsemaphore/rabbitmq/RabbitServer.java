@@ -49,6 +49,11 @@ final class RabbitServer {
         return node().certificate();
     }
 
+    /** Its private key. */
+    static Path key() {
+        return node().key();
+    }
+
     /** Kills the broker and starts it again with its data. */
     static void killAndRestart() {
         node().kill();

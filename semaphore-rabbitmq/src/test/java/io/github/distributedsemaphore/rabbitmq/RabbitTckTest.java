@@ -9,7 +9,7 @@ import io.github.distributedsemaphore.tck.UriHarness;
  * side: see the module's POM.
  */
 class RabbitTckTest extends SemaphoreTck {
-    static final String SETTINGS = "?detection=7s&timeout=4s";
+    static final String SETTINGS = "?detection=7s";
 
     @Override
     public SemaphoreTckHarness harness() {

@@ -6,11 +6,14 @@ import static io.github.distributedsemaphore.rabbitmq.Rabbit.take;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeOne;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeWaiting;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
@@ -118,6 +121,38 @@ class SessionTest {
     private static void giveBackAll(BackendSession session, Answer answer) {
         if (answer instanceof Answer.Granted granted) {
             giveBack(session, granted.holds().toArray(Hold[]::new));
+        }
+    }
+
+    @Test
+    void whileAnotherClientCollectsSeveralAWaiterForSeveralDoesNotHoldUpOneForOne() throws Exception {
+        backend.admin().create(name, 3);
+        giveBack(session, takeOne(session));
+        connection.createChannel().queueDeclare(names.collector(), false, true, false, null);
+        ExchangeRequest request = new ExchangeRequest(List.of(), List.of(2, 1), 1, true);
+        List<Answer> answers = session.exchange(request).answers();
+        assertThat(answers.get(0)).isEqualTo(Answer.FULL);
+        assertThat(granted(answers.get(1))).hasSize(1);
+        // A collector that stalls is not waited for.
+        await().until(() -> takeWaiting(session, 2).answers().get(0) instanceof Answer.Granted);
+    }
+
+    @Test
+    void whoGivesASlotBackYieldsToWaitersOfOtherClientsAndIsNotRefused() {
+        backend.admin().create(name, 1);
+        await().untilAsserted(() -> {
+            Hold hold = takeOne(session);
+            assertThat(takeWaiting(otherSession, 1).answers()).containsExactly(Answer.FULL);
+            assertThat(giveBack(session, hold).yieldFor()).isPositive();
+        });
+        assertThat(granted(takeWaiting(session, 1).answers().get(0))).hasSize(1);
+    }
+
+    @Test
+    void aPingIsAnsweredByABrokerAndByNothingElse() {
+        backend.ping();
+        try (SemaphoreBackend nobody = Rabbit.backend("amqp://127.0.0.1:1", "")) {
+            assertThatThrownBy(nobody::ping).isInstanceOf(BackendUnavailableException.class);
         }
     }
 

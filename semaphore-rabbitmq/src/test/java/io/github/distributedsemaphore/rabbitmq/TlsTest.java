@@ -6,9 +6,16 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.net.InetAddress;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +52,44 @@ class TlsTest {
     @Test
     void aCertificateForAnotherHostIsRefused() {
         refused(uri("localhost"), "?ca=" + RabbitServer.certificate());
+    }
+
+    @Test
+    void aClientWithACertificateShowsIt() throws Exception {
+        String settings = "?ca=" + RabbitServer.certificate() + "&certificate=" + RabbitServer.certificate() + "&key="
+                + RabbitServer.key();
+        SSLContext context = Tls.from(BackendUri.parse(uri("127.0.0.1") + settings), /* encrypted */ true);
+        try (SSLServerSocket server = (SSLServerSocket)
+                context.getServerSocketFactory().createServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            server.setNeedClientAuth(true);
+            CompletableFuture<?> client = CompletableFuture.runAsync(() -> connectTo(server, settings));
+            try (SSLSocket socket = (SSLSocket) server.accept()) {
+                assertThat(socket.getSession().getPeerCertificates()).hasSize(1);
+            }
+            assertThat(client).failsWithin(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void connectTo(SSLServerSocket server, String settings) {
+        try (SemaphoreBackend backend =
+                Rabbit.backend("amqps://guest:guest@127.0.0.1:" + server.getLocalPort(), settings)) {
+            backend.ping();
+        }
+    }
+
+    @Test
+    void filesForTlsAreCheckedAtOnce() {
+        wrong("amqps", "?certificate=" + RabbitServer.certificate(), "belong together");
+        wrong("amqp", "?ca=" + RabbitServer.certificate(), "amqps:");
+        wrong("amqps", "?ca=/nowhere", "'ca'");
+        String certificate = "?certificate=" + RabbitServer.certificate();
+        wrong("amqps", certificate + "&key=" + RabbitServer.certificate(), "PRIVATE KEY");
+    }
+
+    private static void wrong(String scheme, String settings, String said) {
+        assertThatThrownBy(() -> Rabbit.backend(scheme + "://127.0.0.1:1", settings))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(said);
     }
 
     private void refused(String uri, String settings) {

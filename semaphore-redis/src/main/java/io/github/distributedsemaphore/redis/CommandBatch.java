@@ -20,7 +20,10 @@ final class CommandBatch {
     private final List<RedisCommand<String, String, Reply>> commands = new ArrayList<>();
     private final List<Part> parts = new ArrayList<>();
     private final List<ReplyOutput> outputs = new ArrayList<>();
-    private @Nullable AsyncCommand<String, String, Reply> last;
+
+    /** Volatile, for those who give it up. */
+    private volatile @Nullable AsyncCommand<String, String, Reply> last;
+
     private int multi = -1;
     private int exec = -1;
 

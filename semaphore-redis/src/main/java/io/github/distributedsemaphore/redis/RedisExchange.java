@@ -100,7 +100,7 @@ final class RedisExchange {
     /**
      * Ends the wait for the reply to a started exchange if its time is over. From any thread; does not wait.
      *
-     * @return when the time of the present one is over; null if there is none, or it is over
+     * @return when the time of the present one is over; null if there is none
      */
     @Nullable
     Deadline endOverdue() {
@@ -108,14 +108,11 @@ final class RedisExchange {
         if (present == null) {
             return null;
         }
-        if (!present.deadline.isPast(System.nanoTime())) {
-            return present.deadline;
-        }
         CommandBatch sent = present.sent;
-        if (sent != null) {
+        if (sent != null && present.deadline.isPast(System.nanoTime())) {
             sent.giveUp();
         }
-        return null;
+        return present.deadline;
     }
 
     /** An exchange of which each reply does the next step, without a thread that waits, as long as that is possible. */
@@ -131,13 +128,15 @@ final class RedisExchange {
         }
 
         private void goOn(ArmedState state) {
+            ExchangeResult result;
             try {
-                ExchangeResult result = advance(attempt, state, deadline, this);
-                if (result != null) {
-                    end(result, null);
-                }
+                result = advance(attempt, state, deadline, this);
             } catch (RuntimeException | Error e) {
                 handOver(e);
+                return;
+            }
+            if (result != null) {
+                end(result, null);
             }
         }
 

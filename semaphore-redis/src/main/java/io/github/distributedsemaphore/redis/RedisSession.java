@@ -153,7 +153,8 @@ final class RedisSession implements BackendSession {
         lookPlanned.set(false);
         Deadline due = exchange.endOverdue();
         if (due != null) {
-            planLook(1 + due.nanosFrom(System.nanoTime()) / 1_000_000);
+            long left = due.nanosFrom(System.nanoTime()) / 1_000_000;
+            planLook(due.isPast(System.nanoTime()) ? lookMillis : left + 1);
         } else if (ended.get()) {
             return;
         } else if (!holds().isEmpty() || System.nanoTime() - lastNanos < IDLE.toNanos()) {
@@ -251,8 +252,7 @@ final class RedisSession implements BackendSession {
 
     @Override
     public void abort() {
-        if (ended.compareAndSet(false, true)) {
-            exchange.wire().close();
-        }
+        ended.set(true);
+        exchange.wire().close();
     }
 }

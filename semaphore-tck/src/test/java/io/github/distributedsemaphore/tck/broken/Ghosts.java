@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /** What wrong ports do instead of what was asked. */
-@SuppressWarnings("FutureReturnValueIgnored") // what is wrong with them is the point
+@SuppressWarnings({"FutureReturnValueIgnored", "CheckReturnValue"}) // what is wrong with them is the point
 final class Ghosts {
     private Ghosts() {}
 
