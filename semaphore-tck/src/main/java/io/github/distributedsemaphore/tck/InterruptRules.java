@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -80,6 +81,36 @@ public abstract class InterruptRules {
                     .isFalse();
         }
         tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.4")
+    void anInterruptEndsTheWaitForRetiredHolders(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        List<Permit> held = tck.take(tck.client().semaphore(name), 2);
+        SemaphoreAdmin admin = tck.home().admin();
+        admin.resize(name, 1);
+        Duration longer = tck.patience().multipliedBy(2);
+        for (boolean before : new boolean[] {false, true}) {
+            Task<Boolean> waiter = tck.spawn("awaitReleased", () -> {
+                if (before) {
+                    Thread.currentThread().interrupt();
+                }
+                assertThatThrownBy(() -> admin.awaitReleased(name, longer), "an interrupted awaitReleased")
+                        .isInstanceOf(InterruptedException.class);
+                return Thread.currentThread().isInterrupted();
+            });
+            if (!before) {
+                waiter.awaitBlocked();
+                waiter.interrupt();
+            }
+            tck.await("an interrupt ends awaitReleased", tck.guarantees().operation(), waiter::isDone);
+            assertThat(waiter.result())
+                    .as("the interrupt flag after the InterruptedException of awaitReleased")
+                    .isFalse();
+        }
+        held.forEach(Permit::close);
+        tck.assertFree(name, 1);
     }
 
     @Test

@@ -165,6 +165,33 @@ public abstract class ReleaseRules {
     }
 
     @Test
+    @Rule({"4.4", "5.3", "6.3"})
+    void aSuccessorOfTheSameClientIsLeftAlone(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        for (boolean verified : new boolean[] {false, true}) {
+            Permit lost = semaphore.acquire(tck.patience());
+            tck.state().removeHolder(name, lost.slot());
+            Permit next = semaphore.acquire(tck.patience());
+            if (verified) {
+                assertThat(lost.verify())
+                        .as("a lost permit whose slot another caller of the same client has")
+                        .isEqualTo(Verification.LOST);
+            }
+            ReleaseOutcome outcome = lost.release();
+            assertThat(next.verify())
+                    .as("the permit of the successor in the same client, after the release of the lost one")
+                    .isEqualTo(Verification.HELD);
+            assertThat(outcome).as("what the release of a lost permit found").isEqualTo(ReleaseOutcome.WAS_LOST);
+            assertThat(tck.client().semaphore(name).tryAcquire())
+                    .as("the release of a lost permit freed that of a successor in the same client")
+                    .isEmpty();
+            next.release();
+            tck.assertFree(name, 1);
+        }
+    }
+
+    @Test
     @Rule("4.4")
     void afterAnAbortTheReleaseSaysThatThePermitWasLost(TckFixture tck) throws Exception {
         String name = tck.create(1);

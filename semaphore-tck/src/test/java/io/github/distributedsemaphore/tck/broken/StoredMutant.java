@@ -68,6 +68,32 @@ enum StoredMutant implements Mutant {
                 };
             })),
 
+    /** A release frees what its client has there, whichever of its callers that is. */
+    LATE_RELEASE_FREES_A_CALLER_OF_THE_SAME_CLIENT(
+            ReleaseRules.class,
+            "4.4",
+            "the permit of the successor in the same client",
+            Variants.stored(() -> new MemorySemaphore() {
+                @Override
+                protected boolean giveBack(ServerSession session, Hold hold) {
+                    Taken held = taken.get(hold.slot());
+                    return held != null && held.session() == session && taken.remove(hold.slot()) != null;
+                }
+            })),
+
+    /** A permit is taken for the one that another caller of its client has by now. */
+    VERIFY_OVERLOOKS_THE_EPOCH(
+            ReleaseRules.class,
+            "5.3",
+            "whose slot another caller of the same client has",
+            Variants.stored(() -> new MemorySemaphore() {
+                @Override
+                protected HoldState state(ServerSession session, Hold hold) {
+                    Taken held = taken.get(hold.slot());
+                    return held != null && held.session() == session ? HoldState.HELD : super.state(session, hold);
+                }
+            })),
+
     /** A release frees the slot, whoever has it: dv/redis-semaphore #10. */
     LATE_RELEASE_FREES_THE_SUCCESSOR(
             ReleaseRules.class,
