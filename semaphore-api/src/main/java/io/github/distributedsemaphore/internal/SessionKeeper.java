@@ -262,5 +262,10 @@ final class SessionKeeper {
         public void ended(String reason) {
             coordinator.sessionEnded(of, reason);
         }
+
+        @Override
+        public void execute(Runnable task) {
+            environment.execute(task);
+        }
     }
 }

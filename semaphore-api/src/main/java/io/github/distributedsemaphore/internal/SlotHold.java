@@ -50,8 +50,11 @@ final class SlotHold {
         return validUntil;
     }
 
+    /** Each of two confirmations is true for itself, so the later end counts. */
     void confirm(Deadline until) {
-        validUntil = until;
+        if (validUntil.isBefore(until)) {
+            validUntil = until;
+        }
     }
 
     boolean isRetired() {
