@@ -253,7 +253,8 @@ public abstract class AsyncRules {
         String name = tck.create(3);
         long patience = tck.patience().toNanos();
         DistributedSemaphore semaphore = tck.home().semaphore(name);
-        PermitGroup group = semaphore.acquireAsync(2).get(patience, TimeUnit.NANOSECONDS);
+        semaphore.acquireAsync(2).get(patience, TimeUnit.NANOSECONDS).close();
+        PermitGroup group = semaphore.acquire(2, tck.patience());
         Permit permit = semaphore.acquire(tck.patience());
         assertThat(permit.verifyAsync().get(patience, TimeUnit.NANOSECONDS))
                 .as("a permit that is held")
