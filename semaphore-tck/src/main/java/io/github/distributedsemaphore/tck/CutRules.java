@@ -121,6 +121,10 @@ public abstract class CutRules {
             DistributedSemaphore semaphore = route.client().semaphore(name);
             Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
             Task<Permit> waiter = waiting(tck, semaphore);
+            // A thread that waits may have left its request to another one, which has yet to connect.
+            tck.await(
+                    "the client of a waiter has a connection",
+                    () -> route.proxy().openConnections() > 0);
             route.proxy().cut(ending);
             // Once with the wait taken up again, if it is, and once with the slot free before anybody can.
             if (ending == Ending.RESET) {
