@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.benchmarks;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.io.IOException;
@@ -48,7 +49,8 @@ final class Bystanders implements AutoCloseable {
         DistributedSemaphore held = client.semaphore(semaphore);
         int atOnce = Math.min(AT_ONCE, client.guarantees().maxPermits());
         for (int left = permits; left > 0; left -= atOnce) {
-            held.acquire(Math.min(left, atOnce));
+            // Held until the client ends.
+            PermitGroup unused = held.acquire(Math.min(left, atOnce));
         }
     }
 
