@@ -1,7 +1,9 @@
 package io.github.distributedsemaphore.cli;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreClient;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -9,6 +11,8 @@ import picocli.CommandLine.ParentCommand;
 
 @Command(name = "guarantees", description = "Shows what the backend promises under the settings in its URI.")
 final class GuaranteesCommand implements Callable<Integer> {
+    private static final Duration ANSWER = Duration.ofSeconds(10);
+
     @ParentCommand
     private SemaphoreCommand semaphore;
 
@@ -16,11 +20,24 @@ final class GuaranteesCommand implements Callable<Integer> {
     private CommandLine.Model.CommandSpec spec;
 
     @Override
-    public Integer call() {
+    public Integer call() throws InterruptedException {
         try (SemaphoreClient client = semaphore.connect()) {
+            askFirst(client);
             Guarantees guarantees = client.guarantees();
             spec.commandLine().getOut().println(GuaranteesText.of(guarantees));
         }
         return ExitCodes.OK;
+    }
+
+    /** Some promises depend on the server, such as whether its data survive a restart. The others hold without it. */
+    private void askFirst(SemaphoreClient client) throws InterruptedException {
+        try {
+            client.ping(ANSWER);
+        } catch (BackendUnavailableException e) {
+            spec.commandLine()
+                    .getErr()
+                    .println("semaphore: what depends on the server is not known, for it does not answer: "
+                            + e.getMessage());
+        }
     }
 }
