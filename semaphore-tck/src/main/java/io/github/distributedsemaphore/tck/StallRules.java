@@ -130,8 +130,9 @@ public abstract class StallRules {
         String name = tck.create(2);
         String quiet = tck.create(1);
         Route route = tck.route();
-        Duration most = shorter(tck.guarantees().operation(), tck.guarantees().detectionMax())
-                .dividedBy(25);
+        // One call of the adapter has a third of the bound, and its requests have to fit into that.
+        Duration call = tck.guarantees().operation().dividedBy(3);
+        Duration most = shorter(call, tck.guarantees().detectionMax()).dividedBy(25);
         try (LinkFault delay = route.proxy()
                         .delay(most.dividedBy(4), most, new Random(tck.random().nextLong()));
                 LinkFault throttle = route.proxy().throttle(200_000)) {
