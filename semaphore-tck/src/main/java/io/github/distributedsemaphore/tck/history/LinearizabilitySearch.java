@@ -25,7 +25,8 @@ import java.util.stream.Collectors;
  * nothing has to be cut, and the stretch up to one return is what is bounded: as long as few calls are under way at once
  * there are few states, however long the history is. Where there are more than the budget, nobody knows.
  *
- * <p>Exact, but for attempts whose outcome is unknown: from their call on their permits may be held or not at any instant.
+ * <p>Exact, but for attempts whose outcome is unknown: from their call on their permits may be held or not at any instant. The
+ * same is true, for the detection bound at most, of calls whose time was over while their answer was under way.
  */
 final class LinearizabilitySearch {
     /** How many states may be looked at up to one return. A dozen threads that contend need some hundred. */
@@ -162,6 +163,10 @@ final class LinearizabilitySearch {
 
     /** Keeps the states in which a call has taken effect, with what others can have done before. */
     private Optional<Result> end(Step step) {
+        if (step.kind == Step.Kind.DOUBT) {
+            inDoubt -= step.operation.count();
+            return Optional.empty();
+        }
         Set<State> reached = new LinkedHashSet<>();
         Set<State> seen = new HashSet<>(states);
         Deque<State> next = new ArrayDeque<>(states);

@@ -55,6 +55,8 @@ public record Operation(
         REFUSED,
         /** It failed, and certainly nothing was done. */
         FAILED,
+        /** Its time was over while an answer was under way: what that brings is given back, and is held until then. */
+        LEFT,
         /** Nobody knows whether it was done. */
         UNKNOWN
     }

@@ -12,9 +12,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Calls a semaphore for one thread and records each call. Not thread-safe. */
 public final class ProcessLog {
+    /** A call whose time is over waits a little longer for an answer that is under way; one that ends before that had its answer. */
+    private static final long UNDER_WAY_NANOS = 40_000_000;
+
     private static final int EXPECTED = 256;
 
     private final HistoryRecorder recorder;
@@ -55,7 +59,8 @@ public final class ProcessLog {
                     count,
                     () -> count == 1
                             ? semaphore.tryAcquire().map(List::of)
-                            : semaphore.tryAcquire(count).map(PermitGroup::permits));
+                            : semaphore.tryAcquire(count).map(PermitGroup::permits),
+                    () -> Outcome.REFUSED);
         } catch (InterruptedException e) {
             throw new IllegalStateException("tryAcquire() is not interruptible", e);
         }
@@ -72,12 +77,14 @@ public final class ProcessLog {
      */
     public Optional<Grant> acquire(DistributedSemaphore semaphore, int count, Duration maxWait)
             throws InterruptedException {
+        long left = System.nanoTime() + maxWait.toNanos() + UNDER_WAY_NANOS;
         return record(
                 Kind.ACQUIRE,
                 count,
                 () -> count == 1
                         ? semaphore.tryAcquire(maxWait).map(List::of)
-                        : semaphore.tryAcquire(count, maxWait).map(PermitGroup::permits));
+                        : semaphore.tryAcquire(count, maxWait).map(PermitGroup::permits),
+                () -> System.nanoTime() - left < 0 ? Outcome.REFUSED : Outcome.LEFT);
     }
 
     /**
@@ -101,12 +108,13 @@ public final class ProcessLog {
         }
     }
 
-    private Optional<Grant> record(Kind kind, int count, Call call) throws InterruptedException {
+    private Optional<Grant> record(Kind kind, int count, Call call, Supplier<Outcome> refused)
+            throws InterruptedException {
         long invoked = System.nanoTime();
         try {
             Optional<List<Permit>> permits = call.run();
             if (permits.isEmpty()) {
-                add(kind, invoked, Outcome.REFUSED, count, List.of(), Operation.NEVER);
+                add(kind, invoked, refused.get(), count, List.of(), Operation.NEVER);
                 return Optional.empty();
             }
             return Optional.of(granted(kind, invoked, permits.get()));

@@ -13,7 +13,7 @@ final class RefusalCheck {
 
     static List<Violation> check(History history, long detectionNanos) {
         List<Interval> intervals = Interval.of(history, detectionNanos);
-        intervals.addAll(unknown(history));
+        intervals.addAll(unknown(history, detectionNanos));
         PossibleHolds possible = new PossibleHolds(intervals);
         LimitOverTime limits = new LimitOverTime(history);
         List<Violation> violations = new ArrayList<>();
@@ -32,12 +32,13 @@ final class RefusalCheck {
         return violations;
     }
 
-    /** Attempts whose outcome nobody knows may hold their permits from the call on. */
-    private static List<Interval> unknown(History history) {
+    /** Attempts whose outcome nobody knows may hold their permits from the call on; those that left, until these are back. */
+    private static List<Interval> unknown(History history, long detectionNanos) {
         List<Interval> intervals = new ArrayList<>();
         for (Operation operation : history.operations()) {
             boolean acquires = operation.kind() == Operation.Kind.ACQUIRE || operation.kind() == Operation.Kind.TRY;
-            if (acquires && operation.outcome() == Operation.Outcome.UNKNOWN) {
+            boolean left = operation.outcome() == Operation.Outcome.LEFT;
+            if (acquires && (left || operation.outcome() == Operation.Outcome.UNKNOWN)) {
                 for (int i = 0; i < operation.count(); i++) {
                     intervals.add(new Interval(
                             operation,
@@ -45,7 +46,7 @@ final class RefusalCheck {
                             Operation.NEVER,
                             Operation.NEVER,
                             operation.invoked(),
-                            Operation.NEVER));
+                            left ? operation.returned() + detectionNanos : Operation.NEVER));
                 }
             }
         }

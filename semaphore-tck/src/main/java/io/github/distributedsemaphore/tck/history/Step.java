@@ -93,7 +93,7 @@ final class Step {
         List<Step> steps = new ArrayList<>();
         IdentityHashMap<Operation, Step> grants = new IdentityHashMap<>();
         for (Operation operation : history.operations()) {
-            Step step = of(operation);
+            Step step = of(operation, detectionNanos);
             if (step != null) {
                 steps.add(step);
                 grants.put(operation, step);
@@ -111,11 +111,12 @@ final class Step {
         return steps;
     }
 
-    private static @Nullable Step of(Operation operation) {
+    private static @Nullable Step of(Operation operation, long detectionNanos) {
         boolean unknown = operation.outcome() == Operation.Outcome.UNKNOWN;
-        long to = unknown ? Operation.NEVER : operation.returned();
+        boolean left = operation.outcome() == Operation.Outcome.LEFT;
+        long to = unknown ? Operation.NEVER : operation.returned() + (left ? detectionNanos : 0);
         Kind kind = switch (operation.kind()) {
-            case ACQUIRE, TRY -> unknown ? Kind.DOUBT : operation.isGrant() ? Kind.GRANT : refusal(operation);
+            case ACQUIRE, TRY -> unknown || left ? Kind.DOUBT : operation.isGrant() ? Kind.GRANT : refusal(operation);
             case RESIZE -> unknown || operation.outcome() == Operation.Outcome.OK ? Kind.RESIZE : null;
             case RELEASE, LOSS, DEATH -> null;
         };

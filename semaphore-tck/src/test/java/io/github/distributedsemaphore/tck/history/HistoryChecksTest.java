@@ -269,4 +269,27 @@ class HistoryChecksTest {
                         RandomHistories.release("a", 90, 100, Outcome.OK, held)));
         assertThat(HistoryChecks.longestStall(history)).isEqualTo(Duration.ofNanos(800));
     }
+
+    @Test
+    void aCallThatLeftMayHoldUntilItsPermitIsBack() {
+        History soon = new History(
+                1,
+                List.of(
+                        Operation.parse("p0 acquire 0 60 left 1 - never"),
+                        Operation.parse("p1 try 70 80 refused 1 - never")));
+        History late = new History(
+                1,
+                List.of(
+                        Operation.parse("p0 acquire 0 60 left 1 - never"),
+                        Operation.parse("p1 try 170 180 refused 1 - never")));
+        History answered = new History(
+                1,
+                List.of(
+                        Operation.parse("p0 acquire 0 60 refused 1 - never"),
+                        Operation.parse("p1 try 70 80 refused 1 - never")));
+        assertThat(HistoryChecks.violations(soon, true, Duration.ofNanos(100))).isEmpty();
+        assertThat(HistoryChecks.violations(late, true, Duration.ofNanos(100))).isNotEmpty();
+        assertThat(HistoryChecks.violations(answered, true, Duration.ofNanos(100)))
+                .isNotEmpty();
+    }
 }
