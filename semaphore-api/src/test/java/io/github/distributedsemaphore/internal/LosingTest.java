@@ -155,6 +155,25 @@ class LosingTest {
     }
 
     @Test
+    void aRenewalThatWasAskedForBeforeAResizeDoesNotBringARetiredSlotBack() {
+        Stage stage = new Stage(2, "recheck=1m&handOffTime=10s");
+        Permit first = stage.take();
+        Permit second = stage.take();
+        stage.after("renew", () -> stage.client.admin().resize(Stage.NAME, 1));
+        stage.pass(Stage.LEASE.dividedBy(3));
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        // Within the time for hand-offs of a fresh slot, this one would pass to the waiter.
+        assertThat(second.slot()).isEqualTo(2);
+        second.release();
+        stage.settle();
+        assertThat(waiting).isNotDone();
+        first.release();
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
     void aReleaseOfALostPermitTouchesNoSuccessor() {
         Stage stage = new Stage(1);
         Permit lost = stage.take();

@@ -22,6 +22,9 @@ import org.junit.jupiter.api.Test;
 /** Rules of sections 10 and 13 about a link that is silent or slow. */
 @Section
 public abstract class StallRules {
+    /** How long a message takes from one continent to another, at most. */
+    private static final Duration BETWEEN_CONTINENTS = Duration.ofMillis(75);
+
     private static final Duration AT_ONCE = Duration.ofMillis(300);
 
     /** For subclasses. */
@@ -132,7 +135,9 @@ public abstract class StallRules {
         Route route = tck.route();
         // One call of the adapter has a third of the bound, and its requests have to fit into that.
         Duration call = tck.guarantees().operation().dividedBy(3);
-        Duration most = shorter(call, tck.guarantees().detectionMax()).dividedBy(25);
+        Duration most = shorter(
+                BETWEEN_CONTINENTS,
+                shorter(call, tck.guarantees().detectionMax()).dividedBy(25));
         try (LinkFault delay = route.proxy()
                         .delay(most.dividedBy(4), most, new Random(tck.random().nextLong()));
                 LinkFault throttle = route.proxy().throttle(200_000)) {
@@ -147,7 +152,8 @@ public abstract class StallRules {
             int slow = Math.toIntExact(most.toMillis());
             Workload workload = Workload.of(2, 6, tck.random().nextLong())
                     .withRounds(tck.rounds(200, 15), 3_000)
-                    .withTimes(slow * 250, slow * 4);
+                    .withTimes(slow * 250, slow * 4)
+                    .withFailures();
             History history = workload.run(semaphores, tck.recorder("slow"));
             tck.judge(history);
             sitOut(tck, start);

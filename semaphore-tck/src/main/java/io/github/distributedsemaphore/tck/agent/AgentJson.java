@@ -49,7 +49,8 @@ final class AgentJson {
                 request.get("holdMicros").getAsInt(),
                 request.get("waitMillis").getAsInt(),
                 request.get("budgetMillis").getAsInt(),
-                request.get("seed").getAsLong());
+                request.get("seed").getAsLong(),
+                false);
     }
 
     static JsonObject checked(JsonObject answer) {

@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.tck.history;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,9 +29,18 @@ import java.util.concurrent.locks.LockSupport;
  * @param waitMillis the longest wait in milliseconds; the shortest is none
  * @param budgetMillis after how many milliseconds to stop although there are rounds left
  * @param seed where the random choices come from
+ * @param mayFail whether a call may fail because the backend is too slow for it; then the next one is made
  */
 public record Workload(
-        int limit, int threads, int rounds, int largest, int holdMicros, int waitMillis, int budgetMillis, long seed) {
+        int limit,
+        int threads,
+        int rounds,
+        int largest,
+        int holdMicros,
+        int waitMillis,
+        int budgetMillis,
+        long seed,
+        boolean mayFail) {
 
     /** In percent: how many acquires do not wait, and how many of the others wait as long as it takes. */
     private static final int TRIES = 30;
@@ -45,7 +56,7 @@ public record Workload(
      * @return the workload
      */
     public static Workload of(int limit, int threads, long seed) {
-        return new Workload(limit, threads, 200, 1, 200, 20, 2_000, seed);
+        return new Workload(limit, threads, 200, 1, 200, 20, 2_000, seed, false);
     }
 
     /**
@@ -56,7 +67,7 @@ public record Workload(
      * @return a copy
      */
     public Workload withRounds(int newRounds, int newBudgetMillis) {
-        return new Workload(limit, threads, newRounds, largest, holdMicros, waitMillis, newBudgetMillis, seed);
+        return new Workload(limit, threads, newRounds, largest, holdMicros, waitMillis, newBudgetMillis, seed, mayFail);
     }
 
     /**
@@ -66,7 +77,7 @@ public record Workload(
      * @return a copy
      */
     public Workload withLargest(int newLargest) {
-        return new Workload(limit, threads, rounds, newLargest, holdMicros, waitMillis, budgetMillis, seed);
+        return new Workload(limit, threads, rounds, newLargest, holdMicros, waitMillis, budgetMillis, seed, mayFail);
     }
 
     /**
@@ -77,7 +88,16 @@ public record Workload(
      * @return a copy
      */
     public Workload withTimes(int newHoldMicros, int newWaitMillis) {
-        return new Workload(limit, threads, rounds, largest, newHoldMicros, newWaitMillis, budgetMillis, seed);
+        return new Workload(limit, threads, rounds, largest, newHoldMicros, newWaitMillis, budgetMillis, seed, mayFail);
+    }
+
+    /**
+     * Returns the same in which a call may fail because the backend is too slow for it. What such a call did is judged all the same.
+     *
+     * @return a copy
+     */
+    public Workload withFailures() {
+        return new Workload(limit, threads, rounds, largest, holdMicros, waitMillis, budgetMillis, seed, true);
     }
 
     /**
@@ -142,17 +162,23 @@ public record Workload(
     private void contend(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
         long start = System.nanoTime();
         for (int i = 0; i < rounds && System.nanoTime() - start < budgetMillis * 1_000_000L; i++) {
-            int count = 1 + random.nextInt(largest);
-            Optional<ProcessLog.Grant> grant = random.nextInt(100) < TRIES
-                    ? log.tryAcquire(semaphore, count)
-                    : log.acquire(semaphore, count, Duration.ofMillis(random.nextInt(waitMillis + 1)));
-            if (grant.isPresent()) {
-                pause(random);
-                log.release(grant.get());
-            } else {
-                pause(random);
+            try {
+                turn(semaphore, log, random);
+            } catch (BackendUnavailableException | OutcomeUnknownException e) {
+                if (!mayFail) {
+                    throw e;
+                }
             }
         }
+    }
+
+    private void turn(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
+        int count = 1 + random.nextInt(largest);
+        Optional<ProcessLog.Grant> grant = random.nextInt(100) < TRIES
+                ? log.tryAcquire(semaphore, count)
+                : log.acquire(semaphore, count, Duration.ofMillis(random.nextInt(waitMillis + 1)));
+        pause(random);
+        grant.ifPresent(log::release);
     }
 
     private void pause(Random random) {
