@@ -1,5 +1,8 @@
 package io.github.distributedsemaphore.internal;
 
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
 /** The engine's only way to time, threads and chance, so that a simulation can supply all three. Thread-safe. */
 interface Environment {
     /** Monotonic, in nanoseconds, on the scale of {@link System#nanoTime} in a real environment. */
@@ -7,6 +10,14 @@ interface Environment {
 
     /** Runs a task soon on another thread; the task may block. Also after {@link #close}: somebody may wait for what it does. */
     void execute(Runnable task);
+
+    /**
+     * Runs the application's code: on its executor if it gave one, else on this thread, which must be one of {@link #execute}
+     * that nothing else depends on.
+     */
+    default void callBack(Runnable code) {
+        code.run();
+    }
 
     /** Runs a task as {@link #execute} does, not before a delay in nanoseconds. Dropped after {@link #close}. */
     Timer schedule(Runnable task, long delayNanos);
@@ -25,8 +36,9 @@ interface Environment {
     /** Stops its threads. Idempotent. */
     void close();
 
-    static Environment real() {
-        return new RealEnvironment();
+    /** With an executor for the application's code, or without. */
+    static Environment real(@Nullable Executor callbacks) {
+        return new RealEnvironment(callbacks);
     }
 
     /** A task that has been scheduled. */
