@@ -22,6 +22,7 @@ public final class Clients {
     /** For the error message only: the modules of this project by the schemes they serve. */
     private static final Map<String, String> KNOWN_MODULES = Map.of(
             "local", "semaphore-local",
+            "memory", "semaphore-test",
             "redis", "semaphore-redis",
             "rediss", "semaphore-redis",
             "redis-sentinel", "semaphore-redis",
@@ -65,7 +66,7 @@ public final class Clients {
 
     private static SemaphoreClient start(SemaphoreBackend backend, ClientSettings settings, BackendUri uri) {
         uri.refuseUnread();
-        return new EngineClient(backend, settings, Environment.real());
+        return new EngineClient(backend, settings, Environment.of(backend));
     }
 
     private static SemaphoreClient orClose(SemaphoreBackend backend, Supplier<SemaphoreClient> start) {

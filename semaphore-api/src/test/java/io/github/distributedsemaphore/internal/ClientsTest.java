@@ -48,6 +48,7 @@ class ClientsTest {
         "amqps://h, semaphore-rabbitmq",
         "consul://h, semaphore-consul",
         "consul+https://h, semaphore-consul",
+        "memory:, semaphore-test",
         "local:/p, semaphore-local"
     })
     void aSchemeWithoutItsModuleNamesTheModule(String uri, String module) {

@@ -202,7 +202,7 @@ class RealThreadsTest {
 
     @Test
     void aClosedClientLeavesNoThreadBehind() {
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment();
         CountDownLatch ran = new CountDownLatch(2);
         environment.execute(ran::countDown);
         environment.schedule(ran::countDown, 1);
@@ -221,7 +221,7 @@ class RealThreadsTest {
     void threadsKeepNothingOfTheCallThatNeededThemFirst() throws Exception {
         InheritableThreadLocal<String> callers = new InheritableThreadLocal<>();
         ClassLoader before = Thread.currentThread().getContextClassLoader();
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment();
         try (URLClassLoader loader = new URLClassLoader(new URL[0], before)) {
             callers.set("a request");
             Thread.currentThread().setContextClassLoader(loader);
@@ -242,7 +242,7 @@ class RealThreadsTest {
 
     @Test
     void tasksRunAlsoAfterCloseAndTimersDoNot() throws Exception {
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment();
         AtomicInteger fired = new AtomicInteger();
         environment.schedule(fired::incrementAndGet, TimeUnit.MILLISECONDS.toNanos(20));
         environment.close();
