@@ -5,9 +5,11 @@ module io.github.distributedsemaphore.api {
     requires org.slf4j;
 
     exports io.github.distributedsemaphore;
+    exports io.github.distributedsemaphore.guarantees;
     exports io.github.distributedsemaphore.spi;
     exports io.github.distributedsemaphore.internal to
             io.github.distributedsemaphore.test;
+    exports io.github.distributedsemaphore.spi.support;
 
     uses io.github.distributedsemaphore.spi.BackendProvider;
 }

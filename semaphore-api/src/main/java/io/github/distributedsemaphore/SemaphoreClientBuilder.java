@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore;
 
 import io.github.distributedsemaphore.internal.Clients;
-import io.github.distributedsemaphore.spi.BackendUri;
-import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

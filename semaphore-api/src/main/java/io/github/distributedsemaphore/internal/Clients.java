@@ -2,9 +2,9 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;

@@ -8,9 +8,9 @@ import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -107,10 +107,10 @@ class ClientsTest {
     void theBoundOfHandOffIsPartOfTheGuarantees() {
         try (SemaphoreClient client =
                 builder().handOffTime(Duration.ofMillis(7)).connect()) {
-            assertThat(client.guarantees().handOff()).isEqualTo(Duration.ofMillis(7));
+            assertThat(client.guarantees().handOffBound()).isEqualTo(Duration.ofMillis(7));
         }
         try (SemaphoreClient client = builder().handOffs(0).connect()) {
-            assertThat(client.guarantees().handOff()).isZero();
+            assertThat(client.guarantees().handOffBound()).isZero();
         }
     }
 

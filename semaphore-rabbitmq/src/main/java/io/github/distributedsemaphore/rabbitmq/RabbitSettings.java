@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.Address;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.List;
 import javax.net.ssl.SSLContext;

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.memory;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.List;
 import java.util.Optional;

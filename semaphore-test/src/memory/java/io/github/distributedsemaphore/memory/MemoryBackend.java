@@ -1,10 +1,11 @@
 package io.github.distributedsemaphore.memory;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
@@ -50,11 +51,11 @@ public class MemoryBackend implements SemaphoreBackend {
 
     @Override
     public Guarantees guarantees() {
-        Guarantees.Builder guarantees = Guarantees.of("memory")
+        GuaranteesBuilder guarantees = GuaranteesBuilder.of("memory")
                 .capabilities(server.capabilities().toArray(Capability[]::new))
-                .lossNotice(renewEvery().plusSeconds(1))
-                .wakeUp(OPERATION)
-                .operation(OPERATION)
+                .lossNoticeBound(renewEvery().plusSeconds(1))
+                .wakeUpBound(OPERATION)
+                .callBound(OPERATION)
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)

@@ -1,11 +1,11 @@
 package io.github.distributedsemaphore.memory;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.memory;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
 import java.util.ArrayList;

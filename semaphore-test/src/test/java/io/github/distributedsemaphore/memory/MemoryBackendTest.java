@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.spi;
+package io.github.distributedsemaphore.spi.support;
 
 import java.util.concurrent.locks.LockSupport;
 

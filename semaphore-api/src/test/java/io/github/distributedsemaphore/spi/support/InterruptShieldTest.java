@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.spi;
+package io.github.distributedsemaphore.spi.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

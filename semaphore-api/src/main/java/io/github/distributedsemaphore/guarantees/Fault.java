@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore;
+package io.github.distributedsemaphore.guarantees;
 
 /** A fault for which a backend states its exposure. */
 public enum Fault {
