@@ -24,6 +24,7 @@ public final class Clients {
     /** For the error message only: the modules of this project by the schemes they serve. */
     private static final Map<String, String> KNOWN_MODULES = Map.of(
             "local", "semaphore-local",
+            "memory", "semaphore-test",
             "redis", "semaphore-redis",
             "rediss", "semaphore-redis",
             "redis-sentinel", "semaphore-redis",
@@ -70,7 +71,7 @@ public final class Clients {
     private static SemaphoreClient start(
             SemaphoreBackend backend, ClientSettings settings, BackendUri uri, @Nullable Executor callbacks) {
         uri.refuseUnread();
-        return new EngineClient(backend, settings, Environment.real(callbacks));
+        return new EngineClient(backend, settings, Environment.of(backend, callbacks));
     }
 
     private static SemaphoreClient orClose(SemaphoreBackend backend, Supplier<SemaphoreClient> start) {

@@ -49,6 +49,7 @@ class ClientsTest {
         "amqps://h, semaphore-rabbitmq",
         "consul://h, semaphore-consul",
         "consul+https://h, semaphore-consul",
+        "memory:, semaphore-test",
         "local:/p, semaphore-local"
     })
     void aSchemeWithoutItsModuleNamesTheModule(String uri, String module) {

@@ -205,7 +205,7 @@ class RealThreadsTest {
 
     @Test
     void aClosedClientLeavesNoThreadBehind() {
-        Environment environment = Environment.real(null);
+        Environment environment = new RealEnvironment(null);
         CountDownLatch ran = new CountDownLatch(2);
         environment.execute(ran::countDown);
         environment.schedule(ran::countDown, 1);
@@ -224,7 +224,7 @@ class RealThreadsTest {
     void threadsKeepNothingOfTheCallThatNeededThemFirst() throws Exception {
         InheritableThreadLocal<String> callers = new InheritableThreadLocal<>();
         ClassLoader before = Thread.currentThread().getContextClassLoader();
-        Environment environment = Environment.real(null);
+        Environment environment = new RealEnvironment(null);
         try (URLClassLoader loader = new URLClassLoader(new URL[0], before)) {
             callers.set("a request");
             Thread.currentThread().setContextClassLoader(loader);
@@ -313,7 +313,7 @@ class RealThreadsTest {
 
     @Test
     void tasksRunAlsoAfterCloseAndTimersDoNot() throws Exception {
-        Environment environment = Environment.real(null);
+        Environment environment = new RealEnvironment(null);
         AtomicInteger fired = new AtomicInteger();
         environment.schedule(fired::incrementAndGet, TimeUnit.MILLISECONDS.toNanos(20));
         environment.close();
