@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The engine's only way to time, threads and chance, so that a simulation or the test double can supply all three. Thread-safe.
@@ -19,6 +21,15 @@ public interface Environment {
      * @param task may block
      */
     void execute(Runnable task);
+
+    /**
+     * Runs the application's code: on its executor if it gave one, else on this thread.
+     *
+     * @param code may block; this thread must be one of {@link #execute} that nothing else depends on
+     */
+    default void callBack(Runnable code) {
+        code.run();
+    }
 
     /**
      * Runs a task as {@link #execute} does, after a delay. Dropped after {@link #close}.
@@ -62,10 +73,11 @@ public interface Environment {
      * Returns the environment for a client of a backend.
      *
      * @param backend the backend
+     * @param callbacks runs the application's code in the real environment; null for threads of the client
      * @return that of the backend if it brings one, else the real one
      */
-    static Environment of(SemaphoreBackend backend) {
-        return backend instanceof Source source ? source.environment() : new RealEnvironment();
+    static Environment of(SemaphoreBackend backend, @Nullable Executor callbacks) {
+        return backend instanceof Source source ? source.environment() : new RealEnvironment(callbacks);
     }
 
     /** A task that has been scheduled. */
