@@ -18,7 +18,6 @@ interface Contestant extends AutoCloseable {
             case GUIDE -> new GuideContestant(variant, uri);
             case COMMITS -> new CommitsContestant(variant, uri);
             case TRANSACTIONS -> new TransactionsContestant(variant, uri);
-            case SEMAPHORE_WITHOUT_FENCES -> new SemaphoreContestant(variant, uri + "?fencing=none");
             case SPECIFICATION -> new SpecificationContestant(variant, uri);
             case ONE_FREE -> OneFreeContestant.ofSemaphore(variant, uri);
             case ONE_FREE_SPECIFICATION -> OneFreeContestant.ofSpecification(variant, uri);

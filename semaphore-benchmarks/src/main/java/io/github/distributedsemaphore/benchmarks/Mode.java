@@ -19,8 +19,6 @@ enum Mode {
     COMMITS("two-commits"),
     /** No semaphore: the two transactions of a pair, the least that this library's protocol can cost. */
     TRANSACTIONS("two-transactions"),
-    /** This library over RabbitMQ without fences. */
-    SEMAPHORE_WITHOUT_FENCES("semaphore, fencing=none"),
     /** The algorithm of the persistent semaphore's specification. */
     SPECIFICATION("specification"),
     /** This library where all slots but one are held, another one each time. */
