@@ -51,9 +51,11 @@ final class ModuleRulesTest {
         Map<String, Long> files = types.stream()
                 .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
                 .collect(Collectors.groupingBy(JavaClass::getPackageName, TreeMap::new, Collectors.counting()));
-        assertThat(files).isNotEmpty().allSatisfy((name, count) -> assertThat(count)
-                .as("files of package %s", name)
-                .isLessThanOrEqualTo(LARGER.getOrDefault(name.substring(ROOT.length()), MOST_FILES)));
+        assertThat(files)
+                .isNotEmpty()
+                .allSatisfy((name, count) -> assertThat(count)
+                        .as("files of package %s", name)
+                        .isLessThanOrEqualTo(LARGER.getOrDefault(name.substring(ROOT.length()), MOST_FILES)));
         LARGER.forEach((name, allowed) -> assertThat(files.get(ROOT + name))
                 .as("files of package %s, for which %s are allowed here: take the lower number", name, allowed)
                 .isEqualTo(allowed.longValue()));
