@@ -8,9 +8,13 @@ import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /** One run of a command under permits that are held already: from its start to the release. For one thread. */
@@ -20,9 +24,12 @@ final class GuardedRun {
     private final List<Path> locks;
     private final SignalRelay signals;
     private final PrintWriter err;
+    private final long earliestEnd;
     private final CompletableFuture<PermitLoss> loss = new CompletableFuture<>();
 
-    GuardedRun(String name, PermitGroup group, List<Path> locks, SignalRelay signals, PrintWriter err) {
+    GuardedRun(
+            String name, PermitGroup group, List<Path> locks, SignalRelay signals, PrintWriter err, Duration atLeast) {
+        this.earliestEnd = System.nanoTime() + atLeast.toNanos();
         this.name = name;
         this.group = group;
         this.locks = locks;
@@ -44,7 +51,29 @@ final class GuardedRun {
             }
             code = exited.join();
         }
+        signals.commandEnded();
+        if (isLostBeforeEarliestEnd()) {
+            ErrorLine.print(
+                    err, name + ": the permit was lost before --at-least was over, after the command had ended");
+            return code;
+        }
         return release(code);
+    }
+
+    /** Other hosts start the same command at about the same time: whoever is late is not to find the slot free again. */
+    private boolean isLostBeforeEarliestEnd() throws InterruptedException {
+        long left = earliestEnd - System.nanoTime();
+        if (left <= 0) {
+            return false;
+        }
+        try {
+            Object unused = loss.get(left, TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("A loss does not fail", e);
+        }
     }
 
     private int lost(String reason, ChildProcess child) {

@@ -25,8 +25,8 @@ import picocli.CommandLine.ParentCommand;
 
 @Command(
         name = "run",
-        customSynopsis = "semaphore run [--backend URI] NAME [--slots N] [--permits K] [--wait D] [--label TEXT]"
-                + " [--verbose]%n              -- COMMAND [ARG...]",
+        customSynopsis = "semaphore run [--backend URI] NAME [--slots N] [--permits K] [--wait D] [--at-least D]"
+                + " [--label TEXT]%n              [--verbose] -- COMMAND [ARG...]",
         description = {
             "Runs a command while holding a slot, and gives the slot back when the command ends.",
             "",
@@ -49,6 +49,8 @@ import picocli.CommandLine.ParentCommand;
 final class RunCommand implements Callable<Integer> {
     /** A backend that takes longer for an answer does not answer, as far as people at a terminal are concerned. */
     private static final Duration ANSWER = Duration.ofSeconds(1);
+
+    private static final Duration LONGEST_AT_LEAST = Duration.ofDays(1);
 
     @ParentCommand
     private SemaphoreCommand semaphore;
@@ -80,6 +82,13 @@ final class RunCommand implements Callable<Integer> {
     private @Nullable Duration wait;
 
     @Option(
+            names = "--at-least",
+            paramLabel = "D",
+            description = "keep the slot at least so long, such as 1m, although the command ends before: for a job that"
+                    + " cron starts on many hosts at about the same time, together with --wait 0s. A signal ends it")
+    private Duration atLeast = Duration.ZERO;
+
+    @Option(
             names = "--label",
             paramLabel = "TEXT",
             description = "what 'status' shows beside the slot; default: COMMAND without its path and arguments")
@@ -88,6 +97,10 @@ final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         refuseMissingDashes();
+        if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
+            throw new ParameterException(
+                    spec.commandLine(), "--at-least is " + Durations.format(atLeast) + ", at most 1d is allowed");
+        }
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
                 SemaphoreClient client = connect()) {
             if (slots != null) {
@@ -98,7 +111,7 @@ final class RunCommand implements Callable<Integer> {
             try (PermitGroup held = acquire(client).orElseThrow(this::noSlotInTime)) {
                 List<Path> locks = SlotLocks.of(semaphore.backend(), name, held.permits());
                 return new GuardedRun(
-                                name, held, locks, signals, spec.commandLine().getErr())
+                                name, held, locks, signals, spec.commandLine().getErr(), atLeast)
                         .run(command);
             } catch (InterruptedException e) {
                 return signals.exitCodeOfFirst();

@@ -77,7 +77,17 @@ final class SignalRelay implements AutoCloseable {
         }
     }
 
-    /** Returns what the process ends with because of the signal that came before the command was started. */
+    /** The command has ended: from now on a signal interrupts the waiter again. */
+    void commandEnded() {
+        lock.lock();
+        try {
+            child = null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns what the process ends with because of the signal that came while no command was running. */
     int exitCodeOfFirst() {
         lock.lock();
         try {

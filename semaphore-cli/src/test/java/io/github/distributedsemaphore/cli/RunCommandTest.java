@@ -106,6 +106,35 @@ final class RunCommandTest {
     }
 
     @Test
+    void theSlotIsHeldAtLeastSoLongAfterACommandThatIsQuick() {
+        long start = System.nanoTime();
+        try (CommandProcess run = semaphore.run("job --slots 1 --at-least 3s", "echo > done; exit 7")) {
+            await().until(() -> semaphore.file("done").equals("\n"));
+            assertThat(semaphore
+                            .execute("run", "job", "--wait", "0s", "--", "true")
+                            .code())
+                    .isEqualTo(75);
+            assertThat(run.exitCode()).isEqualTo(7);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofSeconds(3));
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void aSignalEndsTheTimeThatTheSlotIsHeldOn() {
+        try (CommandProcess run = semaphore.run("job --slots 1 --at-least 1h", "echo > done")) {
+            await().until(() -> semaphore.file("done").equals("\n"));
+            // A signal that comes before the relay knows of the end goes to the command, which is not there any more.
+            await().until(() -> {
+                run.signal("TERM");
+                return !run.isAlive();
+            });
+            assertThat(run.exitCode()).isEqualTo(128 + 15);
+        }
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
     void aCommandThatIsNotFoundCostsNoSlot() {
         LocalCommands.Outcome outcome = semaphore.execute("run", "job", "--slots", "1", "--", "no-such-command-at-all");
 
