@@ -95,7 +95,7 @@ class ServerTest {
         assertThatThrownBy(() -> take(poor, 1))
                 .isInstanceOf(BackendAccessException.class)
                 .hasMessageContaining("hincrby");
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isZero();
+        assertThat(redis.held("jobs")).isZero();
     }
 
     @Test
