@@ -1,4 +1,5 @@
 /** The ports of the distributed semaphore and the engine that all backends share. */
+@SuppressWarnings("module") // the test double is compiled after this module
 module io.github.distributedsemaphore.api {
     requires static transitive org.jspecify;
     requires org.slf4j;
@@ -6,6 +7,8 @@ module io.github.distributedsemaphore.api {
     exports io.github.distributedsemaphore;
     exports io.github.distributedsemaphore.guarantees;
     exports io.github.distributedsemaphore.spi;
+    exports io.github.distributedsemaphore.internal to
+            io.github.distributedsemaphore.test;
     exports io.github.distributedsemaphore.spi.support;
 
     uses io.github.distributedsemaphore.spi.BackendProvider;

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,6 +49,7 @@ class ClientsTest {
         "amqps://h, semaphore-rabbitmq",
         "consul://h, semaphore-consul",
         "consul+https://h, semaphore-consul",
+        "memory:, semaphore-test",
         "local:/p, semaphore-local"
     })
     void aSchemeWithoutItsModuleNamesTheModule(String uri, String module) {
@@ -100,6 +102,24 @@ class ClientsTest {
                         .connect())
                 .hasMessageContaining("'handOffTime'");
         assertThatThrownBy(() -> builder().label("a").set("label", "b")).hasMessageContaining("given twice");
+    }
+
+    @Test
+    void credentialsAndManagersThatNothingReadsAreRefused() throws Exception {
+        assertThatThrownBy(() -> builder().credentials("user", "secret").connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("memory:")
+                .hasMessageNotContaining("secret");
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        assertThatThrownBy(() -> builder().trustManagers(trust).connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("memory:");
+        assertThat(closed).hasValue(2);
+        assertThatThrownBy(() ->
+                        SemaphoreClient.builder("redis://user:secret@host").credentials("other", "word"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("twice")
+                .hasMessageNotContaining("secret");
     }
 
     @Test

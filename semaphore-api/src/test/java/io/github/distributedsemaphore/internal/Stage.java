@@ -50,6 +50,13 @@ final class Stage {
     /** What the server says, for an adapter that garbles it. */
     UnaryOperator<ExchangeResult> answers = UnaryOperator.identity();
 
+    /** The sessions of the client under test, for an adapter that misbehaves. */
+    UnaryOperator<BackendSession> adapter = UnaryOperator.identity();
+
+    /** Where the newest session reports what it hears. */
+    @Nullable
+    SessionListener heard;
+
     /** What the server was asked, by whomever. */
     final List<ExchangeRequest> requests = new ArrayList<>();
 
@@ -80,7 +87,8 @@ final class Stage {
                 @Override
                 public BackendSession open(String name, SessionListener listener) {
                     play(before, "open");
-                    return super.open(name, listener);
+                    heard = listener;
+                    return adapter.apply(super.open(name, listener));
                 }
             };
     final MemoryBackend otherBackend = new MemoryBackend(server, new HolderInfo("host", 2, "other"));

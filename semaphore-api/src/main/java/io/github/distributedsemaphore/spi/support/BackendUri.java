@@ -8,6 +8,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A backend's address with its settings: {@code scheme:path?name=value}, or {@code
@@ -18,8 +21,12 @@ import java.util.TreeSet;
  */
 public final class BackendUri {
     private final String scheme;
-    private final String user;
-    private final String password;
+    private String user;
+    private String password;
+    private boolean credentialsUnread;
+    private @Nullable TrustManagerFactory trustManagers;
+    private @Nullable KeyManagerFactory keyManagers;
+    private boolean managersUnread;
     private final String hosts;
     private final String path;
     private final Map<String, String> parameters = new LinkedHashMap<>();
@@ -110,6 +117,46 @@ public final class BackendUri {
     }
 
     /**
+     * Sets user and password, as if they stood in the URI.
+     *
+     * @param newUser the user, not encoded
+     * @param newPassword the password, not encoded
+     * @throws IllegalArgumentException if there is a user or a password already
+     */
+    public void credentials(String newUser, String newPassword) {
+        if (!user.isEmpty() || !password.isEmpty()) {
+            throw new IllegalArgumentException("User and password are given twice: in the URI and to the builder, say");
+        }
+        user = newUser;
+        password = newPassword;
+        credentialsUnread = true;
+    }
+
+    /**
+     * Sets what encrypted connections trust and show.
+     *
+     * @param trust what to trust; null leaves it as it is
+     * @param identity what to show; null leaves it as it is
+     */
+    public void managers(@Nullable TrustManagerFactory trust, @Nullable KeyManagerFactory identity) {
+        trustManagers = trust == null ? trustManagers : trust;
+        keyManagers = identity == null ? keyManagers : identity;
+        managersUnread = true;
+    }
+
+    @Nullable
+    TrustManagerFactory trustManagers() {
+        managersUnread = false;
+        return trustManagers;
+    }
+
+    @Nullable
+    KeyManagerFactory keyManagers() {
+        managersUnread = false;
+        return keyManagers;
+    }
+
+    /**
      * Returns the scheme.
      *
      * @return in lower case
@@ -124,6 +171,7 @@ public final class BackendUri {
      * @return decoded; empty if there is none
      */
     public String user() {
+        credentialsUnread = false;
         return user;
     }
 
@@ -133,6 +181,7 @@ public final class BackendUri {
      * @return decoded; empty if there is none
      */
     public String password() {
+        credentialsUnread = false;
         return password;
     }
 
@@ -227,6 +276,12 @@ public final class BackendUri {
      * @throws IllegalArgumentException if there are any, naming them and those that are known
      */
     public void refuseUnread() {
+        if (credentialsUnread) {
+            throw new IllegalArgumentException("User and password have no use for " + scheme + ":");
+        }
+        if (managersUnread) {
+            throw new IllegalArgumentException("Managers for TLS have no use for " + scheme + ":");
+        }
         Set<String> unread = new TreeSet<>(parameters.keySet());
         unread.removeAll(read);
         if (!unread.isEmpty()) {

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /** One client of a {@link MemoryServer}. */
 public class MemoryBackend implements SemaphoreBackend {
     /** Carries a request and its answer in no time. */
-    static final Executor AT_ONCE = Runnable::run;
+    protected static final Executor AT_ONCE = Runnable::run;
 
-    private static final Duration OPERATION = Duration.ofMillis(500);
+    static final Duration OPERATION = Duration.ofMillis(500);
 
     protected final MemoryServer server;
     private final HolderInfo self;

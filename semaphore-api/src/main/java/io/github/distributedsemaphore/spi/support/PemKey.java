@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.consul;
+package io.github.distributedsemaphore.spi.support;
 
 import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
@@ -35,7 +35,9 @@ final class PemKey {
     static PrivateKey read(String text, PublicKey belongsTo) throws GeneralSecurityException {
         Matcher key = KEY.matcher(text);
         if (!key.find()) {
-            throw new InvalidKeySpecException("there is no -----BEGIN PRIVATE KEY-----");
+            throw new InvalidKeySpecException(
+                    "there is no -----BEGIN PRIVATE KEY-----; a key with a password is converted with"
+                            + " openssl pkcs8 -topk8 -nocrypt -in OLD -out NEW");
         }
         byte[] bytes = Base64.getMimeDecoder().decode(key.group(2));
         byte[] whole = key.group(1).isEmpty() ? bytes : wrapped(bytes, belongsTo.getEncoded());

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.memory;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -69,15 +70,15 @@ abstract class SessionTable {
         return locked(() -> semaphore(name).taken.remove(slot) != null);
     }
 
-    /** The server takes a slot from its holder and tells it. */
-    public final void revoke(String name, int slot, String reason) {
-        locked(() -> {
+    /** The server takes a slot from its holder and tells it; returns false if nobody holds it. */
+    public final boolean revoke(String name, int slot, String reason) {
+        return locked(() -> {
             MemorySemaphore.Taken held = semaphore(name).taken.remove(slot);
             if (held != null) {
                 outbox.add(() -> held.session().listener.lost(List.of(held.hold()), reason));
                 wake(name, null);
             }
-            return null;
+            return held != null;
         });
     }
 
@@ -89,6 +90,18 @@ abstract class SessionTable {
                 outbox.add(() -> session.listener.ended(reason));
             }
             return null;
+        });
+    }
+
+    /** The server ends the session that holds a slot and tells it; returns false if nobody holds the slot. */
+    public final boolean endSession(String name, int slot, String reason) {
+        return locked(() -> {
+            MemorySemaphore.Taken held = semaphore(name).taken.get(slot);
+            if (held != null) {
+                end(held.session());
+                outbox.add(() -> held.session().listener.ended(reason));
+            }
+            return held != null;
         });
     }
 
@@ -114,6 +127,19 @@ abstract class SessionTable {
         locked(() -> {
             semaphore(name).plantSlots(more);
             return null;
+        });
+    }
+
+    /** Shows what is held, in words, one by one. */
+    public final List<String> held() {
+        return locked(() -> {
+            List<String> words = new ArrayList<>();
+            semaphores.forEach((name, semaphore) -> semaphore.taken.forEach((slot, held) -> {
+                HolderInfo holder = held.session().holder;
+                words.add("slot " + slot + " of '" + name + "' by pid " + holder.pid() + " on " + holder.host()
+                        + (holder.label().isEmpty() ? "" : " (" + holder.label() + ")"));
+            }));
+            return words;
         });
     }
 
