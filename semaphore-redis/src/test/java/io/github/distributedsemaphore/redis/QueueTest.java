@@ -142,6 +142,7 @@ class QueueTest {
                 .containsExactly(given.epoch());
         assertThat(second.hints).hasValue(0);
         assertThat(queued()).isEqualTo(1);
+        first.watch.close();
         assertThat(giveBack(first.session, given).lost()).isEmpty();
         await().until(() -> second.hints.get() > 0);
     }
