@@ -82,7 +82,7 @@ final class ArmedWire {
             if (reading.isComplete()) {
                 return keep(reading.parse(replies, sentNanos));
             }
-            View known = done ? reading.complete(expected, replies) : null;
+            View known = done ? reading.complete(expected, replies, sentNanos) : null;
             return known == null ? null : remember(known);
         }
     }
@@ -269,6 +269,14 @@ final class ArmedWire {
         view = known;
         lastKnown = known;
         return known;
+    }
+
+    /** Clients in the queue have heard of a slot, and may not wait any more. */
+    void queueMoves() {
+        View known = view;
+        if (known != null) {
+            remember(known.withOldQueue());
+        }
     }
 
     /** Whether the server is another one than before, which nobody has dealt with yet. */

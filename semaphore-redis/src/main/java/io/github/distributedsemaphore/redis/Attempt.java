@@ -33,6 +33,7 @@ final class Attempt {
     private boolean claiming = true;
     private Answer unserved = Answer.FULL;
     private boolean missed;
+    private boolean hinted;
     private boolean suspicious;
     private boolean doubtful;
     private boolean progressed;
@@ -80,6 +81,16 @@ final class Attempt {
 
     Set<String> served() {
         return served;
+    }
+
+    /** These clients heard that something may be free. */
+    void hinted(Collection<String> clients) {
+        served.addAll(clients);
+        hinted |= !clients.isEmpty();
+    }
+
+    boolean hasHinted() {
+        return hinted;
     }
 
     /** Whether everything was read since this exchange began, and nothing done since. */
@@ -169,7 +180,7 @@ final class Attempt {
     void done(Step step) {
         joined |= step.join();
         step.hands().forEach(hand -> served.add(hand.client()));
-        served.addAll(step.hints());
+        hinted(step.hints());
         inFlight = null;
     }
 

@@ -42,6 +42,8 @@ final class Ledger {
      */
     private final Map<Integer, Long> lastEpochs = new HashMap<>();
 
+    private volatile boolean listening;
+
     /** Whether something was found to be lost outside of an exchange. */
     private volatile boolean suspicious;
 
@@ -115,6 +117,15 @@ final class Ledger {
         done.retainAll(asked);
         returned.removeAll(done);
         return done;
+    }
+
+    /** The session hears of what it is given, from now on until it ends. */
+    void listens() {
+        listening = true;
+    }
+
+    boolean isListening() {
+        return listening;
     }
 
     /** Another client has moved a slot into this session's set. */

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class Planner {
     static final long PATIENCE_NANOS = 20_000_000;
 
+    /** A slot is not given to a client of which nobody has looked for so long whether it still waits. */
+    static final long RECENT_NANOS = 10_000_000;
+
     private final RedisLiveness liveness;
     private final Ledger ledger;
 
@@ -94,7 +97,8 @@ final class Planner {
             if (ticket == 0 || movesBack) {
                 ticket = liveness.clock().micros();
             }
-            score = ticket * 2 + (firstUnserved.permits() > 1 ? 1 : 0);
+            boolean hintOnly = firstUnserved.permits() > 1 || !ledger.isListening();
+            score = ticket * 2 + (hintOnly ? 1 : 0);
         }
         boolean stays = waits && (unserved || !attempt.isForWaiters());
         boolean acts = waits || !owed.isEmpty() || !claims.isEmpty();
@@ -171,7 +175,7 @@ final class Planner {
         return chosen.stream().limit(count).map(Step.Claim::new).toList();
     }
 
-    /** Hands what is freed to those that wait, as long as the first of them can do with one slot. */
+    /** Hands what is freed to those that wait, as long as the first of them can be given one. */
     private List<Step.Hand> hands(Attempt attempt, View view, List<Hold> freed, List<View.Waiter> queue) {
         if (freed.isEmpty() || view.control() == null || !mayHandOver(view)) {
             return List.of();
@@ -186,7 +190,7 @@ final class Planner {
             while (next < freed.size() && freed.get(next).slot() > view.limit()) {
                 next++;
             }
-            if (waiter.several() || next == freed.size()) {
+            if (waiter.hintOnly() || next == freed.size()) {
                 break;
             }
             Hold from = freed.get(next++);
@@ -196,9 +200,10 @@ final class Planner {
         return hands;
     }
 
-    /** Not while somebody seems to be dead, nor where a grant has to be confirmed to the client that gets it. */
+    /** Not by what was known long ago, not while somebody seems to be dead, nor where a grant has to be confirmed to the client that gets it. */
     private boolean mayHandOver(View view) {
-        return liveness.replicas().needed() == 0
+        return System.nanoTime() - view.queueNanos() < RECENT_NANOS
+                && liveness.replicas().needed() == 0
                 && view.firstEndMillis() > liveness.clock().micros() / 1_000;
     }
 

@@ -780,11 +780,16 @@ final class RedisExchange {
         int free = view.complete() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
         if (free > 0) {
             CommandBatch batch = new CommandBatch();
-            view.others(liveness.client()).stream()
+            List<String> first = view.others(liveness.client()).stream()
                     .limit(free)
-                    .filter(attempt.served()::add)
-                    .forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+                    .filter(waiter -> !attempt.served().contains(waiter))
+                    .toList();
+            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+            attempt.hinted(first);
             wire.tell(batch);
+        }
+        if (attempt.hasHinted()) {
+            wire.queueMoves();
         }
     }
 

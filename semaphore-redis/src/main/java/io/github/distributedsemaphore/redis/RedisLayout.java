@@ -96,8 +96,8 @@ final class RedisLayout {
     }
 
     /**
-     * Sorted set: client to twice the time since which it waits, in microseconds of the server's time; plus one if the first of
-     * its callers wants several permits, so that one slot alone does not serve it.
+     * Sorted set: client to twice the time since which it waits, in microseconds of the server's time; plus one if it is
+     * not to be given a slot, because the first of its callers wants several permits, or because it does not listen yet.
      */
     String waiters() {
         return tag + ":w";

@@ -33,7 +33,7 @@ final class RedisSession implements BackendSession {
     private static final Duration IDLE = Duration.ofSeconds(2);
 
     /** A slot that was given to this session and that its callers have not taken by then goes back. */
-    private static final Duration UNWANTED = Duration.ofMillis(20);
+    private static final Duration UNWANTED = Duration.ofMillis(3);
 
     private final RedisLayout layout;
     private final RedisConnections connections;
@@ -217,6 +217,7 @@ final class RedisSession implements BackendSession {
         // Its own channel it hears until it ends: a slot may be given to it when it has ceased to wait.
         if (listening.compareAndSet(false, true)) {
             listen(own, layout.channelOf(liveness.client()), deadline);
+            liveness.ledger().listens();
         }
         hintOfEngine = hint;
         listen(everybody, layout.channelOfAll(), deadline);
@@ -243,6 +244,9 @@ final class RedisSession implements BackendSession {
     }
 
     private void heard(String message) {
+        if (message.isEmpty()) {
+            listener.execute(() -> tidy(true));
+        }
         Offer offer = Offer.parse(message);
         if (offer != null) {
             liveness.ledger().offer(offer);

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param allFree whether there are no other free slots
  * @param firstEndMillis the earliest deadline of another client; {@link Long#MAX_VALUE} if there is none
  * @param waiters the first clients in the queue
+ * @param queueNanos the local instant before the queue was asked for, by {@code System.nanoTime}
  * @param serverMicros the server's time
  * @param watched whether the control is watched
  * @param freeWatched whether the free slots are watched too
@@ -32,6 +33,7 @@ record View(
         boolean allFree,
         long firstEndMillis,
         List<Waiter> waiters,
+        long queueNanos,
         long serverMicros,
         boolean watched,
         boolean freeWatched,
@@ -59,13 +61,25 @@ record View(
     /**
      * A client in the queue.
      *
-     * @param several whether the first of its callers wants several permits
+     * @param hintOnly whether it is not to be given a slot: the first of its callers wants several, or it does not listen yet
      */
-    record Waiter(String client, boolean several) {}
+    record Waiter(String client, boolean hintOnly) {}
 
     static View nothing() {
         return new View(
-                null, 0, null, List.of(), false, Long.MAX_VALUE, List.of(), 0, false, false, false, System.nanoTime());
+                null,
+                0,
+                null,
+                List.of(),
+                false,
+                Long.MAX_VALUE,
+                List.of(),
+                0,
+                0,
+                false,
+                false,
+                false,
+                System.nanoTime());
     }
 
     boolean isMember() {
@@ -119,6 +133,7 @@ record View(
                 allFree,
                 firstEndMillis,
                 queue,
+                queueNanos,
                 serverMicros,
                 stands,
                 false,
@@ -126,7 +141,7 @@ record View(
                 sentNanos);
     }
 
-    View with(List<Waiter> queue, boolean nowWatched) {
+    private View with(List<Waiter> queue, long readNanos, boolean nowWatched) {
         return new View(
                 control,
                 deadlineMillis,
@@ -135,6 +150,7 @@ record View(
                 allFree,
                 firstEndMillis,
                 queue,
+                readNanos,
                 serverMicros,
                 nowWatched,
                 freeWatched,
@@ -143,7 +159,12 @@ record View(
     }
 
     View unwatched() {
-        return with(waiters, false);
+        return with(waiters, queueNanos, false);
+    }
+
+    /** The queue is not as it was: some of it have heard of a slot, and may not wait any more. */
+    View withOldQueue() {
+        return with(waiters, System.nanoTime() - Planner.RECENT_NANOS, watched);
     }
 
     static int slot(String key, String member) {
@@ -263,6 +284,7 @@ record View(
                     sample == 0 || all.size() < sample,
                     firstEnd(replies.get(ends).list()),
                     waiters(replies.get(queue)),
+                    sentNanos,
                     micros(replies.get(time)),
                     watch,
                     watchFree,
@@ -276,14 +298,15 @@ record View(
          * @return null if the control is not the one that is known: then the rest is not known any more either
          */
         @Nullable
-        View complete(View known, Replies replies) {
+        View complete(View known, Replies replies, long sentNanos) {
             if (control != NOT_ASKED
                     && (known.control() == null
                             || !known.control().equals(Control.parse(layout, replies.get(control))))) {
                 return null;
             }
             List<Waiter> waiters = queue == NOT_ASKED ? known.waiters() : waiters(replies.get(queue));
-            return known.with(waiters, watch || (control == NOT_ASKED && known.watched()));
+            long readNanos = queue == NOT_ASKED ? known.queueNanos() : sentNanos;
+            return known.with(waiters, readNanos, watch || (control == NOT_ASKED && known.watched()));
         }
 
         private static List<Waiter> waiters(Reply clientsAndScores) {

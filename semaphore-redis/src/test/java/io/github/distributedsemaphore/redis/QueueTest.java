@@ -54,6 +54,8 @@ class QueueTest {
         Waiting() {
             assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
             watch = session.watch(hints::incrementAndGet);
+            // As the engine does: from now on the queue says that this client listens.
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
         }
     }
 
@@ -119,6 +121,7 @@ class QueueTest {
                     });
                 }
             });
+            assertThat(session.exchange(request).answers()).containsExactly(Answer.FULL);
         }
     }
 
@@ -164,6 +167,9 @@ class QueueTest {
         List<Hold> holds = takeHolds(holder, 2);
         BackendSession deaf = redis.session("jobs");
         assertThat(Redis.await(deaf, 1).answers()).containsExactly(Answer.FULL);
+        // The queue says that it listens; it does not.
+        String queue = redis.layout("jobs").waiters();
+        redis.commands().zincrby(queue, -1, redis.commands().zrange(queue, 0, 0).get(0));
         holderLooks();
         giveBack(holder, holds.get(0));
 
@@ -179,10 +185,20 @@ class QueueTest {
         List<Hold> holds = takeHolds(holder, 2);
         BackendSession dying = redis.session("jobs", "detection=1s");
         assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(dying.watch(() -> {})).isNotNull();
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
         dying.abort();
-        holderLooks();
-        giveBack(holder, holds.get(0));
-        assertThat(redis.held("jobs")).isEqualTo(2);
+        RedisLayout layout = redis.layout("jobs");
+        String dead = redis.commands().zrange(layout.waiters(), 0, 0).get(0);
+        String giver = redis.commands().zrange(layout.lives(), 0, -1).stream()
+                .filter(client -> !client.equals(dead))
+                .findFirst()
+                .orElseThrow();
+        redis.commands()
+                .smove(
+                        layout.heldBy(giver),
+                        layout.heldBy(dead),
+                        Integer.toString(holds.get(0).slot()));
 
         BackendSession heir = redis.session("jobs", "detection=1s");
         await().until(() -> take(heir, 1) instanceof Answer.Granted);
