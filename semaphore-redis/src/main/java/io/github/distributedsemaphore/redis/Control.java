@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param changes counts how often somebody touched the key; empty if nobody has
  */
 record Control(int limit, int slots, long base, String server, String changes) {
-    /** A higher limit would make the hash of holds too big to be read in a call. */
+    /** A higher limit would make the set of free slots too big to be written in a call. */
     static final int MAX_LIMIT = 100_000;
 
     /** Adds the command that {@link #parse} reads the reply of. */
