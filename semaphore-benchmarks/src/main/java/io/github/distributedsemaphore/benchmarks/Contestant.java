@@ -15,6 +15,7 @@ interface Contestant extends AutoCloseable {
             case REDISSON -> new RedissonContestant(variant, uri);
             case REDISSON_EXPIRABLE -> new ExpirableContestant(variant, uri);
             case FLOOR -> new FloorContestant(variant, uri);
+            case STREAM -> new StreamContestant(variant, uri);
             case GUIDE -> new GuideContestant(variant, uri);
             case COMMITS -> new CommitsContestant(variant, uri);
             case TRANSACTIONS -> new TransactionsContestant(variant, uri);

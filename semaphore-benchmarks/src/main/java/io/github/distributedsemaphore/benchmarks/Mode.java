@@ -13,6 +13,8 @@ enum Mode {
     REDISSON_EXPIRABLE("redisson-expirable"),
     /** No semaphore: one SET for an acquire and one for a release, the least that two round trips can cost. */
     FLOOR("floor"),
+    /** No semaphore: the bare commands of a pair that meets nobody, the least that this library's format in Redis can cost. */
+    STREAM("command-stream"),
     /** The algorithm of HashiCorp's semaphore guide. */
     GUIDE("guide"),
     /** No semaphore: one write to Consul for an acquire and one for a release, the least that two commits can cost. */
@@ -33,7 +35,7 @@ enum Mode {
     ROUND_TRIP("publish-and-confirm");
 
     private static final Set<Mode> EXCLUDING_NOBODY =
-            EnumSet.of(FLOOR, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
+            EnumSet.of(FLOOR, STREAM, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
 
     private final String label;
 
