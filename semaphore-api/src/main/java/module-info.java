@@ -5,6 +5,7 @@ module io.github.distributedsemaphore.api {
 
     exports io.github.distributedsemaphore;
     exports io.github.distributedsemaphore.spi;
+    exports io.github.distributedsemaphore.spi.support;
 
     uses io.github.distributedsemaphore.spi.BackendProvider;
 }
