@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -71,7 +72,7 @@ public interface DistributedSemaphore {
 
     /**
      * Takes a permit if one is free: exactly one attempt. Blocks for it at most the
-     * {@linkplain Guarantees#operation operation bound}; not interruptible.
+     * {@linkplain Guarantees#callBound operation bound}; not interruptible.
      *
      * @return the permit, or empty if all slots are held
      */
@@ -171,7 +172,7 @@ public interface DistributedSemaphore {
 
     /**
      * Asks the backend how many slots are free. The answer may be old when it arrives: to take a permit, try. Blocks
-     * for at most the {@linkplain Guarantees#operation operation bound}.
+     * for at most the {@linkplain Guarantees#callBound operation bound}.
      *
      * @return from 0 to the limit
      */

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -36,7 +37,7 @@ public interface Holding extends AutoCloseable {
     Deadline validUntil();
 
     /**
-     * Asks the backend. Blocks for one round trip per permit, at most the {@linkplain Guarantees#operation operation bound}
+     * Asks the backend. Blocks for one round trip per permit, at most the {@linkplain Guarantees#callBound operation bound}
      * each; {@link #verifyAsync} does not block.
      *
      * @return what it says; of a group the worst of its permits: lost, else released, else retired, else held. After a

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -38,7 +40,7 @@ public interface Permit extends Holding {
 
     /**
      * Gives the permit up. Idempotent; blocks until the backend confirmed it, at most the
-     * {@linkplain Guarantees#operation operation bound}; an interrupt neither ends it nor is swallowed.
+     * {@linkplain Guarantees#callBound operation bound}; an interrupt neither ends it nor is swallowed.
      *
      * @return what the release found
      * @throws OutcomeUnknownException if the backend could not confirm it in time. The permit counts as released here,

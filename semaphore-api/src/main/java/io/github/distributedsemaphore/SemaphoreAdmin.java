@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 
@@ -112,7 +113,7 @@ public interface SemaphoreClient extends AutoCloseable {
 
     /**
      * Returns all permits to the backend, ends all waiters with {@link SemaphoreClosedException}, and ends the client's
-     * threads and connections. Blocks for at most a few {@linkplain Guarantees#operation operation bounds}; what could not
+     * threads and connections. Blocks for at most a few {@linkplain Guarantees#callBound operation bounds}; what could not
      * be returned is free within the detection bound. Idempotent, never throws. A second call that comes while the first is
      * under way returns when the first is done; an interrupt neither ends the wait nor is swallowed.
      */

@@ -1,10 +1,13 @@
 package io.github.distributedsemaphore;
 
 import io.github.distributedsemaphore.internal.Clients;
-import io.github.distributedsemaphore.spi.BackendUri;
-import io.github.distributedsemaphore.spi.Durations;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
+import java.util.concurrent.Executor;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class SemaphoreClientBuilder {
     private final BackendUri uri;
     private final @Nullable SemaphoreBackend backend;
+    private @Nullable Executor callbacks;
 
     SemaphoreClientBuilder(String uri) {
         this.uri = BackendUri.parse(uri);
@@ -89,6 +93,60 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
+     * Sets user and password, as an alternative to writing them into the URI. They need no encoding here.
+     *
+     * @param user the user
+     * @param password the password
+     * @return this
+     * @throws IllegalArgumentException if the URI or an earlier call has given them already; {@link #connect} refuses them for a
+     *     backend that has no users
+     */
+    public SemaphoreClientBuilder credentials(String user, String password) {
+        uri.credentials(user, password);
+        return this;
+    }
+
+    /**
+     * Sets what encrypted connections trust, as an alternative to the setting {@code ca}. {@link #connect} refuses managers
+     * for a connection that is not encrypted, and managers beside {@code ca}.
+     *
+     * @param trust initialised managers
+     * @return this
+     */
+    public SemaphoreClientBuilder trustManagers(TrustManagerFactory trust) {
+        uri.managers(trust, null);
+        return this;
+    }
+
+    /**
+     * Sets which certificate encrypted connections show, as an alternative to the settings {@code certificate} and {@code
+     * key}. {@link #connect} refuses managers for a connection that is not encrypted, and managers beside {@code
+     * certificate}.
+     *
+     * @param identity initialised managers
+     * @return this
+     */
+    public SemaphoreClientBuilder keyManagers(KeyManagerFactory identity) {
+        uri.managers(null, identity);
+        return this;
+    }
+
+    /**
+     * Sets which executor runs the application's own code: loss listeners, and tasks and completions of futures that {@link
+     * DistributedSemaphore} returns. By default they run on daemon threads of the client, as many as block at the same moment.
+     *
+     * <p>The client's own work, such as renewals, never runs there, so a slow or full executor delays callbacks and nothing
+     * else. If the executor refuses a callback, it runs on a thread of the client.
+     *
+     * @param executor the executor, which the application shuts down itself after the client
+     * @return this
+     */
+    public SemaphoreClientBuilder callbackExecutor(Executor executor) {
+        callbacks = executor;
+        return this;
+    }
+
+    /**
      * Sets a setting by name, such as one that only one backend has.
      *
      * @param name its name as in a URI
@@ -108,6 +166,6 @@ public final class SemaphoreClientBuilder {
      * @throws IllegalArgumentException as {@link SemaphoreClient#connect}
      */
     public SemaphoreClient connect() {
-        return backend == null ? Clients.connect(uri) : Clients.over(backend, uri);
+        return backend == null ? Clients.connect(uri, callbacks) : Clients.over(backend, uri, callbacks);
     }
 }

@@ -1,12 +1,16 @@
 package io.github.distributedsemaphore;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The small values of the API: exceptions, guarantees, tokens. */
@@ -39,26 +43,62 @@ class ValuesTest {
     }
 
     @Test
-    void guaranteesKeepCopies() {
-        Map<Fault, Duration> exposure = new EnumMap<>(Fault.class);
-        exposure.put(Fault.LINK_CUT, Duration.ZERO);
-        Guarantees.Builder builder = Guarantees.of("memory")
+    void guaranteesDoNotChangeWithTheirBuilder() {
+        GuaranteesBuilder builder = GuaranteesBuilder.of("memory")
                 .capabilities(Capability.LEASE)
                 .detection(Duration.ofSeconds(1), Duration.ofSeconds(2))
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
                 .sizes(10, 20)
                 .notes("a", "b");
         Guarantees first = builder.build();
-        builder.capabilities(Capability.FENCING).exposure(Fault.CLIENT_CRASH, Duration.ZERO);
+        builder.capabilities(Capability.FENCING).exposure(Fault.CLIENT_CRASH, Exposure.UNBOUNDED);
         assertThat(first.capabilities()).containsExactly(Capability.LEASE).isUnmodifiable();
-        assertThat(first.exposure()).isEqualTo(exposure).isUnmodifiable();
+        assertThat(first.exposure(Fault.LINK_CUT)).isEqualTo(Exposure.NONE);
+        assertThat(first.exposure(Fault.CLIENT_CRASH)).isEqualTo(Exposure.CANNOT_HAPPEN);
         assertThat(first.notes()).containsExactly("a", "b").isUnmodifiable();
         assertThat(first.has(Capability.LEASE)).isTrue();
         assertThat(first.has(Capability.FENCING)).isFalse();
-        assertThat(first.handOff()).isZero();
-        Guarantees with = first.withHandOff(Duration.ofMillis(7));
-        assertThat(with.handOff()).isEqualTo(Duration.ofMillis(7));
-        assertThat(with.withHandOff(Duration.ZERO)).isEqualTo(first);
+        assertThat(first.handOffBound()).isZero();
+    }
+
+    @Test
+    void guaranteesAreCopiedWhole() {
+        GuaranteesBuilder builder = GuaranteesBuilder.of("memory")
+                .capabilities(Capability.LEASE, Capability.FENCING)
+                .detection(Duration.ofSeconds(1), Duration.ofSeconds(2))
+                .lossNoticeBound(Duration.ofSeconds(3))
+                .wakeUpBound(Duration.ofSeconds(4))
+                .callBound(Duration.ofSeconds(5))
+                .handOffBound(Duration.ofSeconds(6))
+                .exposure(Fault.LINK_CUT, Duration.ofSeconds(7))
+                .exposure(Fault.FAIL_OVER, Exposure.UNBOUNDED)
+                .sizes(10, 20)
+                .notes("a", "b");
+        assertThat(GuaranteesBuilder.from(builder.build()).build()).isEqualTo(builder.build());
+        Guarantees less = GuaranteesBuilder.from(builder.build())
+                .without(Capability.LEASE)
+                .build();
+        assertThat(less.capabilities()).containsExactly(Capability.FENCING);
+        assertThat(less.exposure(Fault.FAIL_OVER)).isEqualTo(Exposure.UNBOUNDED);
+    }
+
+    @Test
+    void anExposureCoversOverlapsUpToItsLength() {
+        Exposure second = Exposure.atMost(Duration.ofSeconds(1));
+        assertThat(second.covers(Duration.ofSeconds(1))).isTrue();
+        assertThat(second.covers(Duration.ofMillis(1_001))).isFalse();
+        assertThat(second.longest()).contains(Duration.ofSeconds(1));
+        assertThat(second).isEqualTo(Exposure.atMost(Duration.ofSeconds(1))).hasToString("at most PT1S");
+        assertThat(Exposure.UNBOUNDED.covers(Duration.ofDays(1_000))).isTrue();
+        assertThat(Exposure.UNBOUNDED.allowsOverlap()).isTrue();
+        assertThat(Exposure.UNBOUNDED.longest()).isEmpty();
+        assertThat(Exposure.atMost(Duration.ZERO)).isSameAs(Exposure.NONE).isNotEqualTo(Exposure.CANNOT_HAPPEN);
+        assertThat(Exposure.NONE.covers(Duration.ofNanos(1))).isFalse();
+        assertThat(Exposure.NONE.allowsOverlap()).isFalse();
+        assertThat(Exposure.CANNOT_HAPPEN.allowsOverlap()).isFalse();
+        assertThatThrownBy(() -> Exposure.atMost(Duration.ofMillis(-1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("PT-0.001S");
     }
 
     @Test

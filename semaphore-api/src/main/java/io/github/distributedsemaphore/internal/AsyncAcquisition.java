@@ -81,17 +81,29 @@ final class AsyncAcquisition<T> {
         try {
             granted = waiter.outcome();
         } catch (RuntimeException e) {
-            future.completeExceptionally(e);
+            fail(e);
             return;
         }
         if (granted.isEmpty()) {
             // Withdrawn, and then the future is complete already; or the time is over.
-            future.completeExceptionally(timeout.get());
+            fail(timeout.get());
+        } else if (future.isDone()) {
+            coordinator.releaseLater(granted);
         } else if (!granted.stream().allMatch(HeldPermit::isValid)) {
             coordinator.releaseLater(granted);
             submit();
-        } else if (!future.complete(shape.apply(granted))) {
-            coordinator.releaseLater(granted);
+        } else {
+            environment.callBack(() -> {
+                if (!future.complete(shape.apply(granted))) {
+                    coordinator.releaseLater(granted);
+                }
+            });
+        }
+    }
+
+    private void fail(RuntimeException reason) {
+        if (!future.isDone()) {
+            environment.callBack(() -> future.completeExceptionally(reason));
         }
     }
 }

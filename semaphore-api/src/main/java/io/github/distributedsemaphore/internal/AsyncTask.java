@@ -33,7 +33,7 @@ final class AsyncTask<T> {
         // Not on the caller's thread, where a permit that is there already would have the task run.
         acquired.whenComplete((permit, failure) -> {
             if (failure == null) {
-                environment.execute(() -> run(permit));
+                environment.execute(() -> environment.callBack(() -> run(permit)));
             } else {
                 result.completeExceptionally(failure);
             }
@@ -64,10 +64,12 @@ final class AsyncTask<T> {
 
     private void finish(Permit permit, @Nullable T value, @Nullable Throwable failure) {
         permit.close();
-        if (failure == null) {
-            result.complete(value);
-        } else {
-            result.completeExceptionally(failure);
-        }
+        environment.callBack(() -> {
+            if (failure == null) {
+                result.complete(value);
+            } else {
+                result.completeExceptionally(failure);
+            }
+        });
     }
 }

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 
 /**

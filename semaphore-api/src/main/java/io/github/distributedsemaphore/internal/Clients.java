@@ -2,9 +2,9 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -14,14 +14,17 @@ import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the adapter for a URI and puts the engine on top of it. */
 public final class Clients {
     /** For the error message only: the modules of this project by the schemes they serve. */
     private static final Map<String, String> KNOWN_MODULES = Map.of(
             "local", "semaphore-local",
+            "memory", "semaphore-test",
             "redis", "semaphore-redis",
             "rediss", "semaphore-redis",
             "redis-sentinel", "semaphore-redis",
@@ -37,12 +40,13 @@ public final class Clients {
      * Makes a client of the backend that a URI names.
      *
      * @param uri the URI with its settings
+     * @param callbacks runs the application's own code; null for threads of the client
      * @return the client
      */
-    public static SemaphoreClient connect(BackendUri uri) {
+    public static SemaphoreClient connect(BackendUri uri, @Nullable Executor callbacks) {
         ClientSettings settings = ClientSettings.from(uri);
         SemaphoreBackend backend = provider(uri.scheme()).open(uri, HolderInfo.ofThisProcess(settings.label()));
-        return orClose(backend, () -> start(backend, settings, uri));
+        return orClose(backend, () -> start(backend, settings, uri, callbacks));
     }
 
     /**
@@ -50,22 +54,24 @@ public final class Clients {
      *
      * @param backend the backend
      * @param uri carries the engine's settings
+     * @param callbacks runs the application's own code; null for threads of the client
      * @return the client
      */
-    public static SemaphoreClient over(SemaphoreBackend backend, BackendUri uri) {
+    public static SemaphoreClient over(SemaphoreBackend backend, BackendUri uri, @Nullable Executor callbacks) {
         return orClose(backend, () -> {
             ClientSettings settings = ClientSettings.from(uri);
             if (!settings.label().isEmpty()) {
                 throw new IllegalArgumentException("The setting 'label' = '" + settings.label()
                         + "' cannot be given to a backend that is made already: make the backend with that label");
             }
-            return start(backend, settings, uri);
+            return start(backend, settings, uri, callbacks);
         });
     }
 
-    private static SemaphoreClient start(SemaphoreBackend backend, ClientSettings settings, BackendUri uri) {
+    private static SemaphoreClient start(
+            SemaphoreBackend backend, ClientSettings settings, BackendUri uri, @Nullable Executor callbacks) {
         uri.refuseUnread();
-        return new EngineClient(backend, settings, Environment.real());
+        return new EngineClient(backend, settings, Environment.of(backend, callbacks));
     }
 
     private static SemaphoreClient orClose(SemaphoreBackend backend, Supplier<SemaphoreClient> start) {

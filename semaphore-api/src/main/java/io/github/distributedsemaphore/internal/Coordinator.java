@@ -1,10 +1,10 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreStatistics;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;

@@ -3,12 +3,13 @@ package io.github.distributedsemaphore.internal;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreListener;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -75,7 +76,9 @@ final class EngineClient implements SemaphoreClient {
 
     @Override
     public Guarantees guarantees() {
-        return backend.guarantees().withHandOff(settings.handOffs() == 0 ? Duration.ZERO : settings.handOffTime());
+        return GuaranteesBuilder.from(backend.guarantees())
+                .handOffBound(settings.handOffs() == 0 ? Duration.ZERO : settings.handOffTime())
+                .build();
     }
 
     @Override

@@ -2,15 +2,15 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

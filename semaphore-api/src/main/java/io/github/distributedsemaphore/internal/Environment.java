@@ -1,22 +1,66 @@
 package io.github.distributedsemaphore.internal;
 
-/** The engine's only way to time, threads and chance, so that a simulation can supply all three. Thread-safe. */
-interface Environment {
-    /** Monotonic, in nanoseconds, on the scale of {@link System#nanoTime} in a real environment. */
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine's only way to time, threads and chance, so that a simulation or the test double can supply all three. Thread-safe.
+ */
+public interface Environment {
+    /**
+     * Tells the time.
+     *
+     * @return monotonic, in nanoseconds, on the scale of {@link System#nanoTime} in a real environment
+     */
     long nanoTime();
 
-    /** Runs a task soon on another thread; the task may block. Also after {@link #close}: somebody may wait for what it does. */
+    /**
+     * Runs a task soon on another thread. Also after {@link #close}: somebody may wait for what it does.
+     *
+     * @param task may block
+     */
     void execute(Runnable task);
 
-    /** Runs a task as {@link #execute} does, not before a delay in nanoseconds. Dropped after {@link #close}. */
+    /**
+     * Runs the application's code: on its executor if it gave one, else on this thread.
+     *
+     * @param code may block; this thread must be one of {@link #execute} that nothing else depends on
+     */
+    default void callBack(Runnable code) {
+        code.run();
+    }
+
+    /**
+     * Runs a task as {@link #execute} does, after a delay. Dropped after {@link #close}.
+     *
+     * @param task may block
+     * @param delayNanos the shortest delay in nanoseconds
+     * @return cancels it
+     */
     Timer schedule(Runnable task, long delayNanos);
 
-    /** Blocks the thread until {@link #unpark}, an interrupt, the time in nanoseconds, or for no reason. */
+    /**
+     * Blocks the thread until {@link #unpark}, an interrupt, the end of the time, or for no reason.
+     *
+     * @param blocker what it waits for, for people who look at threads
+     * @param nanos the longest in nanoseconds; {@link Long#MAX_VALUE} has no end
+     */
     void park(Object blocker, long nanos);
 
+    /**
+     * Wakes a thread, or has its next {@link #park} return at once.
+     *
+     * @param thread the thread; the calling thread itself may be left alone
+     */
     void unpark(Thread thread);
 
-    /** A number from 0 up to but not including a positive bound. */
+    /**
+     * Draws a number.
+     *
+     * @param bound more than 0
+     * @return from 0 up to but not including the bound
+     */
     long random(long bound);
 
     /** A place where another thread may come between; simulations switch threads here. */
@@ -25,13 +69,32 @@ interface Environment {
     /** Stops its threads. Idempotent. */
     void close();
 
-    static Environment real() {
-        return new RealEnvironment();
+    /**
+     * Returns the environment for a client of a backend.
+     *
+     * @param backend the backend
+     * @param callbacks runs the application's code in the real environment; null for threads of the client
+     * @return that of the backend if it brings one, else the real one
+     */
+    static Environment of(SemaphoreBackend backend, @Nullable Executor callbacks) {
+        return backend instanceof Source source ? source.environment() : new RealEnvironment(callbacks);
     }
 
     /** A task that has been scheduled. */
     @FunctionalInterface
     interface Timer {
+        /** Does nothing if the task has begun. */
         void cancel();
+    }
+
+    /** A backend that brings time, threads and chance for each of its clients. */
+    @FunctionalInterface
+    interface Source {
+        /**
+         * Makes those of one client.
+         *
+         * @return to be closed by the client
+         */
+        Environment environment();
     }
 }

@@ -47,6 +47,6 @@ final class LossListeners {
     }
 
     private void tell(Consumer<? super PermitLoss> listener, PermitLoss news) {
-        environment.execute(() -> listener.accept(news));
+        environment.execute(() -> environment.callBack(() -> listener.accept(news)));
     }
 }

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.internal;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;

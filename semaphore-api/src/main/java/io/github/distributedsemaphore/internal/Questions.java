@@ -32,11 +32,14 @@ final class Questions {
     static <T> CompletableFuture<T> ask(Environment environment, Supplier<T> question) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         environment.execute(() -> {
+            T found;
             try {
-                answer.complete(question.get());
+                found = question.get();
             } catch (RuntimeException | Error e) {
-                answer.completeExceptionally(e);
+                environment.callBack(() -> answer.completeExceptionally(e));
+                return;
             }
+            environment.callBack(() -> answer.complete(found));
         });
         return answer;
     }

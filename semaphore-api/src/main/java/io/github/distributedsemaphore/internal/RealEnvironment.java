@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -10,6 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +27,10 @@ final class RealEnvironment implements Environment {
     private final ThreadFactory workerThreads;
     private final ExecutorService workers;
 
-    RealEnvironment() {
+    private final @Nullable Executor callbacks;
+
+    RealEnvironment(@Nullable Executor callbacks) {
+        this.callbacks = callbacks;
         String client = "semaphore-" + CLIENTS.incrementAndGet();
         timer = new ScheduledThreadPoolExecutor(1, daemons(client + "-timer"));
         timer.setRemoveOnCancelPolicy(true);
@@ -58,6 +63,20 @@ final class RealEnvironment implements Environment {
         } catch (RejectedExecutionException e) {
             LOG.trace("The client is closed, a thread is made for its last task", e);
             workerThreads.newThread(() -> runLogged(task)).start();
+        }
+    }
+
+    @Override
+    public void callBack(Runnable code) {
+        if (callbacks == null) {
+            code.run();
+            return;
+        }
+        try {
+            callbacks.execute(() -> runLogged(code));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("The executor for callbacks refuses one, it runs on a thread of the client", e);
+            code.run();
         }
     }
 

@@ -43,7 +43,7 @@ public interface BackendAdmin {
      * Lists the semaphores.
      *
      * @return their names in ascending order
-     * @throws UnsupportedOperationException if {@link io.github.distributedsemaphore.Capability#LISTING} is not declared
+     * @throws UnsupportedOperationException if {@link io.github.distributedsemaphore.guarantees.Capability#LISTING} is not declared
      */
     List<String> names();
 

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.spi;
 
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.Set;
 
 /**

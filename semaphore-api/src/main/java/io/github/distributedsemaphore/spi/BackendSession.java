@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>No caller of the application waits for these calls longer than it wants: who has a time limit, or may be interrupted, is
  * let go by the engine while the call goes on. Still every call returns or throws within a third of the {@linkplain
- * io.github.distributedsemaphore.Guarantees#operation operation bound}, because a call that does not wait for a permit may have to
+ * io.github.distributedsemaphore.guarantees.Guarantees#callBound operation bound}, because a call that does not wait for a permit may have to
  * wait for an exchange that is under way, for its own, and for finding out what became of it. Where holds have leases, several
  * unanswered requests have to fit between {@link #renewEvery} and the end of a lease. A calling thread may be interrupted: a
  * session neither gives up because of an interrupt nor swallows it.

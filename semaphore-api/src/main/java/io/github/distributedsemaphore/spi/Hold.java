@@ -9,7 +9,7 @@ package io.github.distributedsemaphore.spi;
  *
  * @param slot the slot, from 1
  * @param epoch the first epoch of the run, not negative. A backend without {@link
- *     io.github.distributedsemaphore.Capability#FENCING} numbers its grants as it likes, so that no two holds of a session
+ *     io.github.distributedsemaphore.guarantees.Capability#FENCING} numbers its grants as it likes, so that no two holds of a session
  *     are equal
  * @param lastEpoch the last epoch of the run; the same as the first if only one was reserved
  */

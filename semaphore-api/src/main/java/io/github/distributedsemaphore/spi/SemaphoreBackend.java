@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.spi;
 
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 
 /**
  * The driven port: what an adapter supplies. One per client; holds whatever connections the sessions share.

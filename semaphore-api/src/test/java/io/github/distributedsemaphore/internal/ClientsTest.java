@@ -8,9 +8,9 @@ import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,6 +49,7 @@ class ClientsTest {
         "amqps://h, semaphore-rabbitmq",
         "consul://h, semaphore-consul",
         "consul+https://h, semaphore-consul",
+        "memory:, semaphore-test",
         "local:/p, semaphore-local"
     })
     void aSchemeWithoutItsModuleNamesTheModule(String uri, String module) {
@@ -103,13 +105,31 @@ class ClientsTest {
     }
 
     @Test
+    void credentialsAndManagersThatNothingReadsAreRefused() throws Exception {
+        assertThatThrownBy(() -> builder().credentials("user", "secret").connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("memory:")
+                .hasMessageNotContaining("secret");
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        assertThatThrownBy(() -> builder().trustManagers(trust).connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("memory:");
+        assertThat(closed).hasValue(2);
+        assertThatThrownBy(() ->
+                        SemaphoreClient.builder("redis://user:secret@host").credentials("other", "word"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("twice")
+                .hasMessageNotContaining("secret");
+    }
+
+    @Test
     void theBoundOfHandOffIsPartOfTheGuarantees() {
         try (SemaphoreClient client =
                 builder().handOffTime(Duration.ofMillis(7)).connect()) {
-            assertThat(client.guarantees().handOff()).isEqualTo(Duration.ofMillis(7));
+            assertThat(client.guarantees().handOffBound()).isEqualTo(Duration.ofMillis(7));
         }
         try (SemaphoreClient client = builder().handOffs(0).connect()) {
-            assertThat(client.guarantees().handOff()).isZero();
+            assertThat(client.guarantees().handOffBound()).isZero();
         }
     }
 

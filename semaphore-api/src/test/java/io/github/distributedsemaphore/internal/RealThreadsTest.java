@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.memory.Link;
@@ -18,12 +19,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -202,7 +205,7 @@ class RealThreadsTest {
 
     @Test
     void aClosedClientLeavesNoThreadBehind() {
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment(null);
         CountDownLatch ran = new CountDownLatch(2);
         environment.execute(ran::countDown);
         environment.schedule(ran::countDown, 1);
@@ -221,7 +224,7 @@ class RealThreadsTest {
     void threadsKeepNothingOfTheCallThatNeededThemFirst() throws Exception {
         InheritableThreadLocal<String> callers = new InheritableThreadLocal<>();
         ClassLoader before = Thread.currentThread().getContextClassLoader();
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment(null);
         try (URLClassLoader loader = new URLClassLoader(new URL[0], before)) {
             callers.set("a request");
             Thread.currentThread().setContextClassLoader(loader);
@@ -240,9 +243,77 @@ class RealThreadsTest {
         }
     }
 
+    /** Each callback of the port, on the executor that the application gave; without one on threads of the client. */
+    @Test
+    void callbacksRunOnTheExecutorOfTheApplication() throws Exception {
+        ExecutorService own = Executors.newSingleThreadExecutor(task -> new Thread(task, "of the application"));
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(own).connect()) {
+            DistributedSemaphore its = calling.semaphore(NAME);
+            List<String> threads = new CopyOnWriteArrayList<>();
+            Runnable here = () -> threads.add(Thread.currentThread().getName());
+            Permit permit = whileBusy(own, its::acquireAsync, here);
+            CompletableFuture<?> lost = new CompletableFuture<>();
+            permit.onLost(loss -> {
+                here.run();
+                lost.complete(null);
+            });
+            server.revoke(NAME, 1, "because");
+            whileBusy(own, permit::verifyAsync, here);
+            lost.get(10, TimeUnit.SECONDS);
+            Supplier<CompletableFuture<String>> task = () -> its.withPermitAsync(Duration.ofSeconds(10), taken -> {
+                here.run();
+                return CompletableFuture.completedFuture("done");
+            });
+            whileBusy(own, task, here);
+            await().untilAsserted(() -> assertThat(threads).hasSize(5).containsOnly("of the application"));
+        } finally {
+            own.shutdownNow();
+        }
+    }
+
+    /** Keeps the executor from completing the future before something is chained to it, which would run on this thread then. */
+    private static <T> T whileBusy(ExecutorService executor, Supplier<CompletableFuture<T>> call, Runnable chained)
+            throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        executor.execute(() -> passUninterruptibly(go));
+        CompletableFuture<T> future = call.get().whenComplete((value, failure) -> chained.run());
+        go.countDown();
+        return future.get(10, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void anExecutorThatRefusesCallbacksStopsNothing() throws Exception {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        ExecutorService full = Executors.newSingleThreadExecutor();
+        full.shutdown();
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(full).connect()) {
+            Permit permit = calling.semaphore(NAME).acquireAsync().get(10, TimeUnit.SECONDS);
+            assertThat(permit.releaseAsync().get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+    }
+
+    /** What was granted for a future that was cancelled goes back, although the executor takes no turn. */
+    @Test
+    void anExecutorThatIsBusyKeepsNoPermitOfACancelledFuture() throws Exception {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(task -> {}).connect()) {
+            CompletableFuture<Permit> first = calling.semaphore(NAME).acquireAsync();
+            await().until(() -> semaphore.availablePermits() == 0);
+            assertThat(first).isNotDone();
+            CompletableFuture<Permit> second = calling.semaphore(NAME).acquireAsync();
+            second.cancel(false);
+            assertThat(calling.semaphore(NAME).statistics().held()).isEqualTo(1);
+        }
+        assertThat(semaphore.availablePermits()).isEqualTo(1);
+    }
+
     @Test
     void tasksRunAlsoAfterCloseAndTimersDoNot() throws Exception {
-        Environment environment = Environment.real();
+        Environment environment = new RealEnvironment(null);
         AtomicInteger fired = new AtomicInteger();
         environment.schedule(fired::incrementAndGet, TimeUnit.MILLISECONDS.toNanos(20));
         environment.close();

@@ -9,11 +9,11 @@ import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.memory.ServerSession;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SessionListener;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -50,6 +50,13 @@ final class Stage {
     /** What the server says, for an adapter that garbles it. */
     UnaryOperator<ExchangeResult> answers = UnaryOperator.identity();
 
+    /** The sessions of the client under test, for an adapter that misbehaves. */
+    UnaryOperator<BackendSession> adapter = UnaryOperator.identity();
+
+    /** Where the newest session reports what it hears. */
+    @Nullable
+    SessionListener heard;
+
     /** What the server was asked, by whomever. */
     final List<ExchangeRequest> requests = new ArrayList<>();
 
@@ -80,7 +87,8 @@ final class Stage {
                 @Override
                 public BackendSession open(String name, SessionListener listener) {
                     play(before, "open");
-                    return super.open(name, listener);
+                    heard = listener;
+                    return adapter.apply(super.open(name, listener));
                 }
             };
     final MemoryBackend otherBackend = new MemoryBackend(server, new HolderInfo("host", 2, "other"));

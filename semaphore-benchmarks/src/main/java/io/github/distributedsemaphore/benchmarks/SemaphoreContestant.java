@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.benchmarks;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.cli;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;

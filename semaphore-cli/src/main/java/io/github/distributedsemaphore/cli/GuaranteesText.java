@@ -1,11 +1,10 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
-import io.github.distributedsemaphore.spi.Durations;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.util.Locale;
 
 /** A backend's guarantees for people. */
@@ -39,29 +38,27 @@ final class GuaranteesText {
     private void addBounds() {
         table.add("dead holder's slot free after", "at least " + Durations.format(guarantees.detectionMin()));
         table.add("", "at most " + Durations.format(guarantees.detectionMax()));
-        table.add("holder told of a loss within", Durations.format(guarantees.lossNotice()));
-        table.add("waiter woken within", Durations.format(guarantees.wakeUp()));
-        table.add("other calls end within", Durations.format(guarantees.operation()));
-        table.add("local hand-off without asking, at most", Durations.format(guarantees.handOff()));
+        table.add("holder told of a loss within", Durations.format(guarantees.lossNoticeBound()));
+        table.add("waiter woken within", Durations.format(guarantees.wakeUpBound()));
+        table.add("other calls end within", Durations.format(guarantees.callBound()));
+        table.add("local hand-off without asking, at most", Durations.format(guarantees.handOffBound()));
         table.add("longest name", guarantees.maxNameBytes() + " bytes of UTF-8");
         table.add("most slots", String.valueOf(guarantees.maxPermits()));
     }
 
     private void addExposure() {
         for (Fault fault : Fault.values()) {
-            Duration overlap = guarantees.exposure().get(fault);
-            table.add(
-                    "two holders of a slot after " + words(fault), overlap == null ? "cannot happen" : bound(overlap));
+            table.add("two holders of a slot after " + words(fault), words(guarantees.exposure(fault)));
         }
     }
 
-    private static String bound(Duration overlap) {
-        if (overlap.isZero()) {
-            return "never";
+    private static String words(Exposure exposure) {
+        if (exposure.equals(Exposure.CANNOT_HAPPEN)) {
+            return "cannot happen";
         }
-        return overlap.compareTo(ChronoUnit.FOREVER.getDuration()) >= 0
-                ? "no bound"
-                : "for at most " + Durations.format(overlap);
+        return exposure.longest()
+                .map(overlap -> overlap.isZero() ? "never" : "for at most " + Durations.format(overlap))
+                .orElse("no bound");
     }
 
     private static String words(Enum<?> value) {

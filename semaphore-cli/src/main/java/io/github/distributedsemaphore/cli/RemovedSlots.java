@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.cli;
 
 import io.github.distributedsemaphore.SemaphoreAdmin;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.cli;
 
 import io.github.distributedsemaphore.Permit;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;

@@ -2,24 +2,24 @@ package io.github.distributedsemaphore.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 final class GuaranteesTextTest {
     @Test
     void saysEveryBoundEveryCapabilityAndEveryExposure() {
-        String text = GuaranteesText.of(Guarantees.of("paper")
+        String text = GuaranteesText.of(GuaranteesBuilder.of("paper")
                 .capabilities(Capability.FENCING)
                 .detection(Duration.ofSeconds(1), Duration.ofSeconds(10))
-                .wakeUp(Duration.ofMillis(250))
+                .wakeUpBound(Duration.ofMillis(250))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ofSeconds(3))
-                .exposure(Fault.STATE_REMOVED, ChronoUnit.FOREVER.getDuration())
+                .exposure(Fault.STATE_REMOVED, Exposure.UNBOUNDED)
                 .sizes(200, 1000)
                 .notes("Do not let it get wet.")
                 .build());

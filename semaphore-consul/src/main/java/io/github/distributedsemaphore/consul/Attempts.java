@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** How often and for how long a change is tried while others come in between. For one thread. */

@@ -1,10 +1,11 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
@@ -39,7 +40,7 @@ final class ConsulBackend implements SemaphoreBackend {
         Duration lossNotice = settings.renewEvery().plusSeconds(1);
         // Whatever ends the agent's node in the catalog ends its sessions; a node that is no agent does not go.
         Duration endOfNode = settings.node().isEmpty() ? settings.ttl() : Duration.ZERO;
-        return Guarantees.of("consul")
+        return GuaranteesBuilder.of("consul")
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -49,9 +50,9 @@ final class ConsulBackend implements SemaphoreBackend {
                         Capability.DURABLE_STATE,
                         Capability.LISTING)
                 .detection(settings.ttl(), settings.detection())
-                .lossNotice(lossNotice)
-                .wakeUp(Duration.ofSeconds(1))
-                .operation(settings.timeout().multipliedBy(3))
+                .lossNoticeBound(lossNotice)
+                .wakeUpBound(Duration.ofSeconds(1))
+                .callBound(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)

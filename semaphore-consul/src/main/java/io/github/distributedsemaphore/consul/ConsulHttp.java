@@ -6,7 +6,7 @@ import com.ecwid.consul.v1.ConsulRawClient;
 import com.ecwid.consul.v1.Request;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,7 +1,8 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +66,9 @@ record ConsulSettings(
             throw new IllegalArgumentException("'" + hosts + "' is not one host: write " + uri.scheme()
                     + "://host:port, with the address of one agent");
         }
-        SSLContext tls = tls(uri);
+        SSLContext tls = TlsSettings.from(uri, uri.scheme().equals(TLS_SCHEME), TLS_SCHEME)
+                .map(TlsSettings::context)
+                .orElse(null);
         int standard = tls == null ? DEFAULT_PORT : DEFAULT_TLS_PORT;
         return new ConsulSettings(
                 host,
@@ -79,20 +82,6 @@ record ConsulSettings(
                 uri.duration("timeout", Duration.ofSeconds(5), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
                 grace(uri),
                 self);
-    }
-
-    private static @Nullable SSLContext tls(BackendUri uri) {
-        String ca = uri.text("ca", "");
-        String certificate = uri.text("certificate", "");
-        String key = uri.text("key", "");
-        if (uri.scheme().equals(TLS_SCHEME)) {
-            return Tls.context(ca, certificate, key);
-        }
-        if (!(ca + certificate + key).isEmpty()) {
-            throw new IllegalArgumentException(
-                    "Settings 'ca', 'certificate' and 'key' are for " + TLS_SCHEME + ":, not for consul:");
-        }
-        return null;
     }
 
     private static @Nullable Duration grace(BackendUri uri) {

@@ -87,7 +87,7 @@ class CallTimeTest {
     /** Does all of them at once. */
     private static void endInTime(SemaphoreBackend backend, Map<String, Runnable> calls) throws Exception {
         long start = System.nanoTime();
-        Duration bound = backend.guarantees().operation().dividedBy(3);
+        Duration bound = backend.guarantees().callBound().dividedBy(3);
         Map<String, CompletableFuture<Void>> ends = new LinkedHashMap<>();
         calls.forEach((name, call) -> ends.put(name, CompletableFuture.runAsync(call, task -> {
             Thread thread = new Thread(task, "caller of " + name);

@@ -3,9 +3,9 @@ package io.github.distributedsemaphore.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -61,7 +61,7 @@ class SettingsTest {
         for (String uri : List.of("consul://localhost", "consul://localhost?timeout=30s")) {
             try (SemaphoreBackend backend = Consul.openAt(uri)) {
                 Duration timeout = of(uri).timeout();
-                assertThat(backend.guarantees().operation()).isEqualTo(timeout.multipliedBy(3));
+                assertThat(backend.guarantees().callBound()).isEqualTo(timeout.multipliedBy(3));
                 assertThat(of(uri).giveUpAfter()).isLessThan(timeout);
             }
         }

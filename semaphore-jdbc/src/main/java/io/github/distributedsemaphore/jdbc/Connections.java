@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;

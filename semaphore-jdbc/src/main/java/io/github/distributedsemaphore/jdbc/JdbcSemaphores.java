@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.CasBackend;
 import java.time.Duration;
 import java.util.Map;

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.jdbc;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;

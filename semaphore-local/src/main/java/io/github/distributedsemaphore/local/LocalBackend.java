@@ -1,13 +1,14 @@
 package io.github.distributedsemaphore.local;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -31,7 +32,7 @@ final class LocalBackend implements SemaphoreBackend {
 
     @Override
     public Guarantees guarantees() {
-        return Guarantees.of("local")
+        return GuaranteesBuilder.of("local")
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -40,9 +41,9 @@ final class LocalBackend implements SemaphoreBackend {
                         Capability.DURABLE_STATE,
                         Capability.LISTING)
                 .detection(Duration.ZERO, settings.detection())
-                .lossNotice(LOSS_NOTICE)
-                .wakeUp(WAKE_UP)
-                .operation(settings.timeout().multipliedBy(3))
+                .lossNoticeBound(LOSS_NOTICE)
+                .wakeUpBound(WAKE_UP)
+                .callBound(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)

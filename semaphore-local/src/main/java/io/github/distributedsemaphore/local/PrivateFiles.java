@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;

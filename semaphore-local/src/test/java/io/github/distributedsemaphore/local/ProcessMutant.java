@@ -1,11 +1,12 @@
 package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.CrashRules;
 import io.github.distributedsemaphore.tck.CrossProcessRules;
 import io.github.distributedsemaphore.tck.PauseRules;
@@ -170,19 +171,10 @@ enum ProcessMutant {
     }
 
     private static Guarantees declared(Guarantees right, Duration detectionMin) {
-        return new Guarantees(
-                right.backend(),
-                right.capabilities(),
-                detectionMin,
-                right.detectionMax(),
-                right.lossNotice(),
-                right.wakeUp(),
-                OPERATION,
-                right.handOff(),
-                right.exposure(),
-                right.maxNameBytes(),
-                right.maxPermits(),
-                right.notes());
+        return GuaranteesBuilder.from(right)
+                .detection(detectionMin, right.detectionMax())
+                .callBound(OPERATION)
+                .build();
     }
 
     /** Whether everybody who wants a permit is refused. */

@@ -158,7 +158,7 @@ class ProcessTest {
                         .isInstanceOf(BackendUnavailableException.class)
                         .hasMessageContaining("process " + child.pid() + ", which is stopped");
                 assertThat(Duration.ofNanos(System.nanoTime() - start))
-                        .isLessThan(backend.guarantees().operation().dividedBy(6));
+                        .isLessThan(backend.guarantees().callBound().dividedBy(6));
             }
             assertThat(threadsSoFar() - threads).isLessThan(20);
             assertThat(mutexThreads()).hasSize(1);

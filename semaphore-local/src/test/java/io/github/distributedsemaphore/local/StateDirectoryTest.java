@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -183,8 +183,8 @@ class StateDirectoryTest {
     void callsEndSoonByDefaultAndWithinTheSetting() {
         try (SemaphoreBackend backend = Local.open(directory);
                 SemaphoreBackend slow = Local.open(directory, "timeout=1m")) {
-            assertThat(backend.guarantees().operation()).isEqualTo(Duration.ofSeconds(15));
-            assertThat(slow.guarantees().operation()).isEqualTo(Duration.ofMinutes(3));
+            assertThat(backend.guarantees().callBound()).isEqualTo(Duration.ofSeconds(15));
+            assertThat(slow.guarantees().callBound()).isEqualTo(Duration.ofMinutes(3));
         }
         assertThatThrownBy(() -> Local.open(directory, "timeout=6m"))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -5,7 +5,7 @@ import com.rabbitmq.client.Method;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

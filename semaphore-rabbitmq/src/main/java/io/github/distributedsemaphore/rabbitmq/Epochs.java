@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 
 /** Where the epochs of holds come from. For one thread at a time. */
 interface Epochs extends AutoCloseable {

@@ -6,7 +6,7 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Comparator;

@@ -1,14 +1,15 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 
 /** One client's use of a broker. */
 final class RabbitBackend implements SemaphoreBackend {
@@ -72,7 +73,7 @@ final class RabbitBackend implements SemaphoreBackend {
     @Override
     public Guarantees guarantees() {
         Duration lossNotice = renewEvery(heartbeat()).plus(settings.timeout());
-        Guarantees.Builder guarantees = Guarantees.of("rabbitmq");
+        GuaranteesBuilder guarantees = GuaranteesBuilder.of("rabbitmq");
         if (settings.fencing()) {
             guarantees.capabilities(Capability.FENCING);
         }
@@ -80,14 +81,14 @@ final class RabbitBackend implements SemaphoreBackend {
                 .capabilities(
                         Capability.CROSS_PROCESS, Capability.CRASH_RELEASE, Capability.LEASE, Capability.DURABLE_STATE)
                 .detection(Duration.ZERO, settings.detection())
-                .lossNotice(lossNotice)
-                .wakeUp(WAKE_UP)
-                .operation(settings.timeout().plus(MARGIN).multipliedBy(CALLS))
+                .lossNoticeBound(lossNotice)
+                .wakeUpBound(WAKE_UP)
+                .callBound(settings.timeout().plus(MARGIN).multipliedBy(CALLS))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, validity(heartbeat()))
                 .exposure(Fault.BACKEND_RESTART, validity(heartbeat()))
-                .exposure(Fault.FAIL_OVER, ChronoUnit.FOREVER.getDuration())
+                .exposure(Fault.FAIL_OVER, Exposure.UNBOUNDED)
                 .exposure(Fault.STATE_REMOVED, lossNotice)
                 .sizes(QueueNames.MAX_NAME_BYTES, QueueNames.MAX_SLOTS)
                 .notes(

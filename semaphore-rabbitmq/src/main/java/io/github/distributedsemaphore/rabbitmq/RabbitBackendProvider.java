@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.spi.BackendProvider;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.Set;
 
 /**

@@ -1,8 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.Address;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.time.Duration;
 import java.util.List;
 import javax.net.ssl.SSLContext;
@@ -51,7 +52,9 @@ record RabbitSettings(
                 uri.user().isEmpty() ? "guest" : uri.user(),
                 uri.user().isEmpty() ? "guest" : uri.password(),
                 path.length() <= 1 ? "/" : path.substring(1),
-                Tls.from(uri, encrypted),
+                TlsSettings.from(uri, encrypted, "amqps")
+                        .map(TlsSettings::context)
+                        .orElse(null),
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(4), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 oneOf(uri, "slotQueues", "classic", "quorum"),

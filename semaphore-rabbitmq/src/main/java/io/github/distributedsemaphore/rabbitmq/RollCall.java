@@ -4,7 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.spi.HolderInfo;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;

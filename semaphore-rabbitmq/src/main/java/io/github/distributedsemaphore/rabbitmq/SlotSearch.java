@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.spi.InterruptShield;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

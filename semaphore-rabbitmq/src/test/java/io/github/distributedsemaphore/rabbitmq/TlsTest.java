@@ -5,17 +5,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -58,7 +62,10 @@ class TlsTest {
     void aClientWithACertificateShowsIt() throws Exception {
         String settings = "?ca=" + RabbitServer.certificate() + "&certificate=" + RabbitServer.certificate() + "&key="
                 + RabbitServer.key();
-        SSLContext context = Tls.from(BackendUri.parse(uri("127.0.0.1") + settings), /* encrypted */ true);
+        SSLContext context = TlsSettings.from(
+                        BackendUri.parse(uri("127.0.0.1") + settings), /* encrypted */ true, "amqps")
+                .orElseThrow()
+                .context();
         try (SSLServerSocket server = (SSLServerSocket)
                 context.getServerSocketFactory().createServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             server.setNeedClientAuth(true);
@@ -74,6 +81,35 @@ class TlsTest {
         try (SemaphoreBackend backend =
                 Rabbit.backend("amqps://guest:guest@127.0.0.1:" + server.getLocalPort(), settings)) {
             backend.ping();
+        }
+    }
+
+    @Test
+    void managersAndCredentialsOfTheApplicationServeAsFilesDo() throws Exception {
+        TrustManagerFactory trust = TlsSettings.from(
+                        BackendUri.parse("amqps://h?ca=" + RabbitServer.certificate()), /* encrypted */ true, "amqps")
+                .flatMap(TlsSettings::trust)
+                .orElseThrow();
+        String uri = "amqps://127.0.0.1:" + RabbitServer.tlsPort();
+        try (SemaphoreClient client = SemaphoreClient.builder(uri)
+                .credentials("guest", "guest")
+                .trustManagers(trust)
+                .connect()) {
+            client.ping(Duration.ofSeconds(10));
+        }
+        assertThatThrownBy(() -> SemaphoreClient.builder(uri + "?ca=" + RabbitServer.certificate())
+                        .trustManagers(trust)
+                        .connect())
+                .hasMessageContainingAll("'ca'", "managers");
+        assertThatThrownBy(() -> SemaphoreClient.builder("amqp://127.0.0.1:1")
+                        .trustManagers(trust)
+                        .connect())
+                .hasMessageContainingAll("managers", "amqps:");
+        try (SemaphoreClient wrong = SemaphoreClient.builder(uri)
+                .credentials("guest", "p@ss/word")
+                .trustManagers(trust)
+                .connect()) {
+            assertThatThrownBy(() -> wrong.ping(Duration.ofSeconds(10))).isInstanceOf(BackendAccessException.class);
         }
     }
 

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;

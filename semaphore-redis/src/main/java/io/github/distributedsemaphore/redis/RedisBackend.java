@@ -1,10 +1,11 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
@@ -43,7 +44,7 @@ final class RedisBackend implements SemaphoreBackend {
 
     private Described describe(Optional<Greeting.Server> server) {
         Duration notice = settings.renewEvery().multipliedBy(2).plus(settings.renewal());
-        Guarantees.Builder builder = Guarantees.of("redis")
+        GuaranteesBuilder builder = GuaranteesBuilder.of("redis")
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -52,9 +53,9 @@ final class RedisBackend implements SemaphoreBackend {
                         Capability.DURABLE_FENCING,
                         Capability.LISTING)
                 .detection(settings.lease().minus(settings.renewEvery().multipliedBy(2)), settings.detection())
-                .lossNotice(notice)
-                .wakeUp(WAKE_UP)
-                .operation(settings.timeout().multipliedBy(3))
+                .lossNoticeBound(notice)
+                .wakeUpBound(WAKE_UP)
+                .callBound(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.SslOptions;
 import java.io.File;
 import java.io.IOException;

@@ -6,11 +6,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.AclSetuserArgs;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,7 +69,7 @@ class FirstContactTest {
     void aServerThatDoesNotAnswerIsGivenUpAfterTheTimeOut() {
         RedisServer server = track(RedisServer.start());
         SemaphoreBackend backend = open(server.uri() + "?timeout=300ms");
-        assertThat(backend.guarantees().operation()).isEqualTo(Duration.ofMillis(900));
+        assertThat(backend.guarantees().callBound()).isEqualTo(Duration.ofMillis(900));
         backend.ping();
         server.freeze();
         long begin = System.nanoTime();

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.BackendAccessException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.history.Workload;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
@@ -153,7 +153,7 @@ public abstract class AccessRules {
         Throwable refusal = wrongly(tck, accounts, name);
         long took = System.nanoTime() - start;
         assertThat(refusal).as("what wrong credentials lead to").isInstanceOf(BackendAccessException.class);
-        tck.assertWithin(Bound.OPERATION, tck.guarantees().operation(), took);
+        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), took);
         tck.assertFree(name, 1);
     }
 
@@ -176,7 +176,7 @@ public abstract class AccessRules {
             assertThat(catchThrowable(attempt))
                     .as("%s by somebody who may only look", what)
                     .isInstanceOf(BackendAccessException.class);
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation(), System.nanoTime() - start);
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), System.nanoTime() - start);
         });
         assertThat(tck.home().admin().describe(name))
                 .as("what was not to be changed")

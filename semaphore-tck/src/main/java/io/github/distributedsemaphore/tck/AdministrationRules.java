@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.LimitConflictException;
@@ -12,6 +11,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -213,7 +213,7 @@ public abstract class AdministrationRules {
         waiters.forEach(Task::awaitBlocked);
         CompletableFuture<Permit> future = other.acquireAsync();
         tck.home().admin().destroy(name);
-        Duration bound = tck.guarantees().wakeUp().plus(tck.guarantees().operation());
+        Duration bound = tck.guarantees().wakeUpBound().plus(tck.guarantees().callBound());
         for (Task<?> waiter : waiters) {
             tck.await("a destroy ends every waiter", bound, waiter::isDone);
             waiter.failure(NoSuchSemaphoreException.class);

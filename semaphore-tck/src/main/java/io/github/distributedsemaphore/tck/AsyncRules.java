@@ -91,7 +91,7 @@ public abstract class AsyncRules {
         assertThat(Duration.ofNanos(took))
                 .as("a future failed before its time was over")
                 .isGreaterThanOrEqualTo(wait);
-        tck.assertWithin(Bound.TIMEOUT_SLACK, tck.guarantees().operation(), took - wait.toNanos());
+        tck.assertWithin(Bound.TIMEOUT_SLACK, tck.guarantees().callBound(), took - wait.toNanos());
         group.close();
         tck.assertFree(name, 3);
     }
@@ -125,7 +125,7 @@ public abstract class AsyncRules {
                 round -> {
                     future.clear();
                     semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
                             .orElseThrow(() -> new AssertionError(
                                     "a cancel that raced the grant swallowed the permit, before race " + round))
                             .release();
@@ -144,7 +144,7 @@ public abstract class AsyncRules {
                 reporter,
                 round -> {
                     held[0] = semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
                             .orElseThrow(() -> new AssertionError(
                                     "a cancel that raced the grant swallowed the permit, before race " + round));
                     future.set(0, semaphore.acquireAsync());
@@ -169,7 +169,7 @@ public abstract class AsyncRules {
         for (int i = 0; i < tck.rounds(500, 50); i++) {
             long since = System.nanoTime();
             futures.add(semaphore.acquireAsync());
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation(), System.nanoTime() - since);
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), System.nanoTime() - since);
         }
         assertThat(futures).as("futures while the only permit is held").noneMatch(CompletableFuture::isDone);
         futures.forEach(future -> future.cancel(true));
@@ -237,7 +237,7 @@ public abstract class AsyncRules {
         for (CompletableFuture<Permit> future : futures) {
             tck.await(
                     "closing a client completes its pending futures",
-                    tck.guarantees().operation(),
+                    tck.guarantees().callBound(),
                     future::isDone);
             assertThatThrownBy(future::get, "a pending future of a closed client")
                     .isInstanceOf(ExecutionException.class)

@@ -40,7 +40,7 @@ final class Attempt<T> {
 
     /** Waits for the end, which must come within the operation bound. */
     Attempt<T> ended() {
-        return endedWithin(tck.guarantees().operation());
+        return endedWithin(tck.guarantees().callBound());
     }
 
     /** Waits for the end, which must come within a bound that is multiplied by the time-out factor. */

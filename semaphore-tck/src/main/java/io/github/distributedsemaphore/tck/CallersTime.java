@@ -100,7 +100,7 @@ final class CallersTime {
         private void awaitEnd() {
             tck.await(
                     what + " ends after its time, although the backend does not answer",
-                    tck.guarantees().operation().multipliedBy(3),
+                    tck.guarantees().callBound().multipliedBy(3),
                     task::isDone);
         }
     }
@@ -335,7 +335,7 @@ final class CallersTime {
                         "acquireAsync() of a client that closes",
                         () -> joined(leaving.semaphore(full).acquireAsync())));
         waiters.forEach(waiter -> waiter.task().awaitBlocked());
-        Duration most = tck.guarantees().operation().multipliedBy(5);
+        Duration most = tck.guarantees().callBound().multipliedBy(5);
         outage.during(() -> {
             Timed stuck = start(
                     "acquire(maxWait) that met the outage",
@@ -361,7 +361,7 @@ final class CallersTime {
 
     /** Adapters give up a request after a third of the operation bound, and that is some seconds at most. */
     private Duration longerThanRequests() {
-        Duration half = tck.guarantees().operation().dividedBy(2);
+        Duration half = tck.guarantees().callBound().dividedBy(2);
         return half.compareTo(MOST_AWAY) < 0 ? half : MOST_AWAY;
     }
 
@@ -396,7 +396,7 @@ final class CallersTime {
                                     + outcome(waiter.task().result()));
                 }
             }
-            tck.await("a release ends", tck.guarantees().operation(), release::isDone);
+            tck.await("a release ends", tck.guarantees().callBound(), release::isDone);
         });
         late.close();
         serveOneAfterTheOther(waiters);
@@ -443,7 +443,7 @@ final class CallersTime {
         shortly.forEach(waiter -> waiter.task().awaitBlocked());
         atOnce.task().awaitBlocked();
         // A waiter asks soon, and knows after one operation that there is no answer.
-        Duration noticed = tck.guarantees().operation().plusSeconds(1);
+        Duration noticed = tck.guarantees().callBound().plusSeconds(1);
         long since = System.nanoTime();
         outage.during(() -> {
             tck.await(atOnce.what() + " gives up at once", noticed, atOnce.task()::isDone);
@@ -453,7 +453,7 @@ final class CallersTime {
             for (Timed waiter : shortly) {
                 tck.await(
                         waiter.what() + " gives up after its patience",
-                        noticed.plus(patience).plus(tck.guarantees().operation()),
+                        noticed.plus(patience).plus(tck.guarantees().callBound()),
                         waiter.task()::isDone);
                 assertGaveUp(waiter, full, since + patience.toNanos());
             }
@@ -502,7 +502,7 @@ final class CallersTime {
             interrupted.waitsOn();
             interrupted.task().interrupt();
             for (Timed call : List.of(late.get(0), late.get(1), interrupted)) {
-                tck.await(call.what() + " ends", tck.guarantees().operation().multipliedBy(2), call.task()::isDone);
+                tck.await(call.what() + " ends", tck.guarantees().callBound().multipliedBy(2), call.task()::isDone);
             }
             cancelled.cancel(true);
             Pause.millis(more.toMillis());

@@ -1,10 +1,10 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

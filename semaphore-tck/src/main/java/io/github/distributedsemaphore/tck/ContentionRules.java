@@ -67,8 +67,8 @@ public abstract class ContentionRules {
         String name = tck.create(3);
         for (List<SemaphoreClient> clients :
                 List.of(List.of(tck.home(), tck.home(), tck.home()), List.of(tck.home(), tck.client(), tck.client()))) {
-            Duration bound =
-                    tck.scaled(tck.guarantees().wakeUp().plus(tck.guarantees().operation()));
+            Duration bound = tck.scaled(
+                    tck.guarantees().wakeUpBound().plus(tck.guarantees().callBound()));
             CountDownLatch together = new CountDownLatch(3);
             List<Task<Boolean>> holders = new ArrayList<>();
             for (SemaphoreClient client : clients) {
@@ -148,7 +148,7 @@ public abstract class ContentionRules {
         for (int unused : tck.repeat(50, BUDGET)) {
             long since = System.nanoTime();
             tck.home().semaphore(quiet).acquire(tck.patience()).release();
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation().multipliedBy(2), System.nanoTime() - since);
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(2), System.nanoTime() - since);
         }
         crowd.forEach(future -> future.cancel(true));
         threads.forEach(Task::interrupt);

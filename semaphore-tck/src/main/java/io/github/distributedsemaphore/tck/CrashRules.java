@@ -3,10 +3,10 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.history.Sometimes;
@@ -126,7 +126,7 @@ public abstract class CrashRules {
         agent.kill9();
         tck.await(
                 "all permits count as free within the detection time of their holder's death",
-                tck.guarantees().detectionMax().plus(tck.guarantees().operation()),
+                tck.guarantees().detectionMax().plus(tck.guarantees().callBound()),
                 () -> semaphore.availablePermits() == 3);
         tck.assertFree(name, 3);
     }

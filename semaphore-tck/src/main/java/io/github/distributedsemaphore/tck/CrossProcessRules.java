@@ -2,10 +2,10 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.history.History;
@@ -74,7 +74,7 @@ public abstract class CrossProcessRules {
             long released = System.nanoTime();
             held.release();
             AgentPermits there = waiting.join().orElseThrow();
-            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUp(), there.returned() - released);
+            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
             agent.release(there);
             held = tck.take(tck.home().semaphore(name), 1).get(0);
         }
@@ -90,7 +90,7 @@ public abstract class CrossProcessRules {
         CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync();
         tck.proveNothing("the permit of another process is taken", () -> !waiter.isDone());
         agent.closeClient();
-        tck.await("the permit of a closed client is free", tck.guarantees().wakeUp(), waiter::isDone);
+        tck.await("the permit of a closed client is free", tck.guarantees().wakeUpBound(), waiter::isDone);
         waiter.get().release();
     }
 
@@ -111,7 +111,7 @@ public abstract class CrossProcessRules {
                     .acquire(
                             2,
                             tck.scaled(tck.guarantees().detectionMax())
-                                    .plus(tck.guarantees().operation()))
+                                    .plus(tck.guarantees().callBound()))
                     .release();
         }
     }

@@ -131,7 +131,7 @@ public abstract class CutRules {
                 Pause.millis(tck.quiet().toMillis());
             }
             held.release();
-            Duration bound = Observer.settling(tck).plus(tck.guarantees().wakeUp());
+            Duration bound = Observer.settling(tck).plus(tck.guarantees().wakeUpBound());
             tck.await("a waiter whose link was cut and healed is served or fails, it hangs", bound, waiter::isDone);
             Permit late = outcome(waiter);
             if (late != null) {

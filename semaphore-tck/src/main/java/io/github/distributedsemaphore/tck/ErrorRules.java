@@ -2,12 +2,12 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import java.time.Duration;
 import java.util.Optional;
@@ -69,7 +69,7 @@ public abstract class ErrorRules {
         });
         tck.await(
                 "tryAcquire ends in time although the backend answers with " + kind,
-                tck.guarantees().operation(),
+                tck.guarantees().callBound(),
                 call::isDone);
         String outcome = call.result();
         if (outcome.equals("a grant")) {
@@ -97,12 +97,12 @@ public abstract class ErrorRules {
         try {
             Duration bound = Duration.ofNanos(
                             Math.max(0, held.permit().validUntil().nanosFrom(System.nanoTime())))
-                    .plus(tck.guarantees().operation());
+                    .plus(tck.guarantees().callBound());
             tck.await(
                     "a permit that cannot be renewed for longer than its validity is not valid any more",
                     bound,
                     () -> !held.permit().isValid());
-            held.awaitTold(tck.guarantees().lossNotice());
+            held.awaitTold(tck.guarantees().lossNoticeBound());
         } finally {
             server.endErrors(kind);
         }

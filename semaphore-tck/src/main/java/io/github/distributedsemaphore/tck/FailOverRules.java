@@ -2,13 +2,13 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import java.net.InetSocketAddress;
@@ -102,9 +102,9 @@ public abstract class FailOverRules {
             Permit successor = new Observer(tck, other).takeOver("a slot of which the replica never heard is free");
             long granted = System.nanoTime();
             held.awaitTold(tck.guarantees()
-                    .lossNotice()
+                    .lossNoticeBound()
                     .plus(tck.guarantees().detectionMax())
-                    .plus(tck.guarantees().operation()));
+                    .plus(tck.guarantees().callBound()));
             held.assertNoOverlap(Fault.FAIL_OVER, granted);
             assertThat(held.permit().release()).as("the late release").isEqualTo(ReleaseOutcome.WAS_LOST);
             tck.proveNothing(

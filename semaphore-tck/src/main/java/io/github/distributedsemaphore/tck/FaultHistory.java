@@ -1,7 +1,8 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
@@ -49,7 +50,7 @@ final class FaultHistory {
         over.set(true);
         tck.await(
                 "the workers end when their calls do",
-                tck.guarantees().operation().plus(tck.patience()),
+                tck.guarantees().callBound().plus(tck.patience()),
                 () -> workers.stream().allMatch(Task::isDone));
         workers.forEach(Task::result);
         Duration length = Duration.ofNanos(System.nanoTime() - start);
@@ -98,10 +99,9 @@ final class FaultHistory {
 
     /** Refusals are not judged: what failed on its way may have been granted for a while. */
     private void judge(History history, int struck, Duration length, long disturbed) {
-        Duration exposure = shape.fault()
-                .map(fault -> tck.guarantees().exposure().getOrDefault(fault, Duration.ZERO))
-                .orElse(Duration.ZERO);
-        boolean exposed = HistoryChecks.longestOverlap(history).compareTo(exposure) <= 0 && !exposure.isZero();
+        Exposure exposure =
+                shape.fault().map(fault -> tck.guarantees().exposure(fault)).orElse(Exposure.NONE);
+        boolean exposed = exposure.allowsOverlap() && exposure.covers(HistoryChecks.longestOverlap(history));
         List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING)).stream()
                 .filter(violation -> !(exposed && violation.rule().equals("1.2")))
                 .toList();

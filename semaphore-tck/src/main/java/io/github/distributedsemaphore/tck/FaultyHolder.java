@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentException;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;

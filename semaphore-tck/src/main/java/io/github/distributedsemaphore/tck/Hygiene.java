@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;

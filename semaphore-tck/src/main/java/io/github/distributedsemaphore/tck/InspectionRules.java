@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
@@ -14,6 +13,7 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreStatus;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -144,7 +144,7 @@ public abstract class InspectionRules {
             assertThat(admin.describe(missing))
                     .as("looking for a semaphore created it")
                     .isEmpty();
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation().multipliedBy(3), System.nanoTime() - since);
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(3), System.nanoTime() - since);
         }
         assertThat(waiter).as("looking let a waiter in").isNotDone();
         assertThat(held).as("looking took a permit from its holder").allMatch(Permit::isValid);

@@ -51,8 +51,8 @@ public abstract class InterruptRules {
             waiter.awaitBlocked();
             long since = System.nanoTime();
             waiter.interrupt();
-            tck.await("an interrupt ends " + wait.getKey(), tck.guarantees().operation(), waiter::isDone);
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().operation(), waiter.endedAt() - since);
+            tck.await("an interrupt ends " + wait.getKey(), tck.guarantees().callBound(), waiter::isDone);
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
             assertThat(waiter.result())
                     .as("the interrupt flag after the InterruptedException of %s", wait.getKey())
                     .isFalse();
@@ -104,7 +104,7 @@ public abstract class InterruptRules {
                 waiter.awaitBlocked();
                 waiter.interrupt();
             }
-            tck.await("an interrupt ends awaitReleased", tck.guarantees().operation(), waiter::isDone);
+            tck.await("an interrupt ends awaitReleased", tck.guarantees().callBound(), waiter::isDone);
             assertThat(waiter.result())
                     .as("the interrupt flag after the InterruptedException of awaitReleased")
                     .isFalse();
@@ -152,7 +152,7 @@ public abstract class InterruptRules {
                         granted.clear();
                         held.clear();
                         held.add(semaphore
-                                .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                                .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
                                 .orElseThrow(() -> new AssertionError(
                                         "an interrupt that raced the grant swallowed the permit, before race "
                                                 + round)));

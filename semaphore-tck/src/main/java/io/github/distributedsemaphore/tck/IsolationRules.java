@@ -2,12 +2,12 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
@@ -54,7 +54,7 @@ public abstract class IsolationRules {
                         .as("isValid after a cut that was shorter than the lease")
                         .isTrue();
             } else if (found == Verification.LOST) {
-                held.awaitTold(tck.guarantees().lossNotice());
+                held.awaitTold(tck.guarantees().lossNoticeBound());
                 break;
             }
         }
@@ -69,10 +69,7 @@ public abstract class IsolationRules {
     /** Whether a hold is tied to time alone. One that is tied to a connection too ends with it, at both ends when each hears of it. */
     private static boolean outlivesCuts(TckFixture tck) {
         return tck.has(Capability.LEASE)
-                && tck.guarantees()
-                        .exposure()
-                        .getOrDefault(Fault.LINK_CUT, Duration.ZERO)
-                        .isZero();
+                && !tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap();
     }
 
     /** A short part of the time that is left; where there is none, a moment. */
@@ -119,7 +116,8 @@ public abstract class IsolationRules {
                     .takeOver("the slot of a holder that was cut off is free within the detection time");
             long granted = System.nanoTime();
             former.assertNoOverlap(Fault.LINK_CUT, granted);
-            former.awaitTold(tck.guarantees().lossNotice().plus(tck.guarantees().operation()));
+            former.awaitTold(
+                    tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()));
             assertThat(former.permit().verify()).isEqualTo(Verification.LOST);
             if (fault.strikes() == 0) {
                 // A client that connects when it is asked for something has to be asked.

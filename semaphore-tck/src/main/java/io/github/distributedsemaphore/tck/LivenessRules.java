@@ -49,7 +49,7 @@ public abstract class LivenessRules {
         held.permits().get(2).release();
         tck.await(
                 "two releases serve two of three waiters",
-                tck.guarantees().wakeUp(),
+                tck.guarantees().wakeUpBound(),
                 () -> waiters.stream().filter(CompletableFuture::isDone).count() == 2);
         tck.proveNothing(
                 "two releases serve only two of three waiters",
@@ -70,7 +70,7 @@ public abstract class LivenessRules {
         CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync(tck.patience());
         long since = System.nanoTime();
         leaving.close();
-        tck.assertWithin(Bound.RELEASE, tck.guarantees().operation().multipliedBy(5), System.nanoTime() - since);
+        tck.assertWithin(Bound.RELEASE, tck.guarantees().callBound().multipliedBy(5), System.nanoTime() - since);
         Waiters.served(tck, waiter, "closing a client did not free its permits").release();
         assertThat(tck.home().semaphore(name).tryAcquire(3))
                 .as("all permits of a client that was closed in order are free when close returned")
@@ -96,7 +96,8 @@ public abstract class LivenessRules {
                 },
                 round -> {
                     next[0] = views.get(round % 2)
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()).multipliedBy(2))
+                            .tryAcquire(
+                                    tck.scaled(tck.guarantees().wakeUpBound()).multipliedBy(2))
                             .orElseThrow(
                                     () -> new AssertionError("a release that raced the start of a wait was missed"));
                     times[1] = System.nanoTime();
@@ -104,7 +105,7 @@ public abstract class LivenessRules {
                 round -> {
                     assertThat(Duration.ofNanos(times[1] - times[0]))
                             .as("a release that raced the start of a wait was missed: time until the grant")
-                            .isLessThanOrEqualTo(tck.scaled(tck.guarantees().wakeUp()));
+                            .isLessThanOrEqualTo(tck.scaled(tck.guarantees().wakeUpBound()));
                     holder[0] = next[0];
                 });
         holder[0].release();
@@ -125,7 +126,7 @@ public abstract class LivenessRules {
                 reporter,
                 round -> {
                     held[0] = semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
                             .orElseThrow(() -> new AssertionError(
                                     "a cancelled waiter did not pass the permit on, before race " + round));
                     futures.clear();
@@ -185,7 +186,7 @@ public abstract class LivenessRules {
     @Test
     @Rule("2.12")
     void aWaiterOutlastsEveryTimeoutOfTheBackend(TckFixture tck) throws Exception {
-        Duration wait = longest(tck.guarantees().operation(), tck.guarantees().detectionMax())
+        Duration wait = longest(tck.guarantees().callBound(), tck.guarantees().detectionMax())
                 .multipliedBy(3)
                 .dividedBy(2);
         LongHolds.assumeTimeFor(tck, wait);

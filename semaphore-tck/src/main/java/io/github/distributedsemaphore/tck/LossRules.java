@@ -86,7 +86,7 @@ public abstract class LossRules {
         tck.state().removeHolder(name, lost.slot());
         tck.await(
                 "a lost permit is told as lost, and not taken again silently",
-                tck.guarantees().lossNotice(),
+                tck.guarantees().lossNoticeBound(),
                 () -> told.getCount() == 0);
         tck.proveNothing(
                 "a lost permit is not taken again by a renewal or a new connection",
@@ -110,7 +110,7 @@ public abstract class LossRules {
         tck.state().removeHolder(name, permits.get(0).slot());
         tck.await(
                 "a holder is told that its slot was taken from it",
-                tck.guarantees().lossNotice(),
+                tck.guarantees().lossNoticeBound(),
                 () -> !losses.isEmpty());
         tck.measure(Bound.LOSS_NOTICE, System.nanoTime() - since);
         PermitLoss loss = losses.element();
@@ -188,7 +188,7 @@ public abstract class LossRules {
             }
             tck.await(
                     "a throwing or blocking listener keeps no other listener from being told",
-                    tck.guarantees().lossNotice().plus(tck.guarantees().operation()),
+                    tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()),
                     () -> told.get() == 3);
             Duration longer = tck.guarantees().detectionMax().plus(tck.quiet());
             tck.proveNothing(
@@ -221,7 +221,7 @@ public abstract class LossRules {
         tck.state().wipe(name);
         tck.await(
                 "a holder is told that the stored state was removed",
-                tck.guarantees().lossNotice(),
+                tck.guarantees().lossNoticeBound(),
                 () -> told.getCount() == 0);
         assertThat(held.isValid())
                 .as("a permit is valid although its loss was told")

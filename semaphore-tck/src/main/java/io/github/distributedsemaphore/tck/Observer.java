@@ -22,7 +22,7 @@ final class Observer {
     static Duration settling(TckFixture tck) {
         return tck.guarantees()
                 .detectionMax()
-                .plus(tck.guarantees().operation())
+                .plus(tck.guarantees().callBound())
                 .plus(tck.quiet());
     }
 

@@ -3,13 +3,13 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -205,7 +205,7 @@ public abstract class ReleaseRules {
         lost.close();
         if (tck.has(Capability.CRASH_RELEASE)) {
             Duration bound =
-                    tck.guarantees().detectionMax().plus(tck.guarantees().wakeUp());
+                    tck.guarantees().detectionMax().plus(tck.guarantees().wakeUpBound());
             Optional<Permit> next = tck.home().semaphore(name).tryAcquire(tck.scaled(bound));
             assertThat(next)
                     .as("the slot of an aborted client is not free within the declared detection bound")

@@ -110,7 +110,7 @@ public abstract class ResizeRules {
         tck.client().admin().resize(name, 1);
         // For so long a client need not have noticed.
         tck.proveNothing(
-                "nobody released", tck.guarantees().handOff().plus(Duration.ofMillis(1)), () -> !waiter.isDone());
+                "nobody released", tck.guarantees().handOffBound().plus(Duration.ofMillis(1)), () -> !waiter.isDone());
         held.get(1).release();
         tck.proveNothing("a removed slot is not handed on within the client", () -> !waiter.isDone());
         long since = System.nanoTime();

@@ -3,14 +3,14 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -159,7 +159,7 @@ public abstract class RestartRules {
     private static boolean assertHold(TckFixture tck, Watched held) {
         Verification found = Observer.verified(tck, held.permit());
         if (found == Verification.LOST) {
-            held.awaitTold(tck.guarantees().lossNotice());
+            held.awaitTold(tck.guarantees().lossNoticeBound());
             assertThat(held.permit().isValid()).as("isValid of a lost permit").isFalse();
         }
         return found == Verification.HELD;
@@ -203,9 +203,9 @@ public abstract class RestartRules {
         Permit successor = tck.take(other.semaphore(name), 1).get(0);
         long granted = System.nanoTime();
         held.awaitTold(tck.guarantees()
-                .lossNotice()
+                .lossNoticeBound()
                 .plus(tck.guarantees().detectionMax())
-                .plus(tck.guarantees().operation()));
+                .plus(tck.guarantees().callBound()));
         held.assertNoOverlap(Fault.STATE_REMOVED, granted);
         held.permit().close();
         tck.proveNothing(

@@ -206,7 +206,7 @@ public abstract class SafetyRules {
         holder.get(0).release();
         tck.await(
                 "a permit that is released when everybody gave up waiting for it is free",
-                tck.guarantees().wakeUp(),
+                tck.guarantees().wakeUpBound(),
                 () -> tck.home().admin().describe(name).orElseThrow().free() == 1);
         tck.proveNothing(
                 "a permit that is released when everybody gave up waiting for it stays free",

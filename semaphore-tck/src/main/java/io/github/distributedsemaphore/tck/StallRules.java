@@ -52,7 +52,7 @@ public abstract class StallRules {
             one.attempt().ended().failure(free);
             // A waiter first asks again: it may find out one operation later than a call does.
             one.waiter()
-                    .endedWithin(Observer.settling(tck).plus(tck.guarantees().operation()));
+                    .endedWithin(Observer.settling(tck).plus(tck.guarantees().callBound()));
             one.waiter().failure(full);
             one.stall().close();
         }
@@ -134,7 +134,7 @@ public abstract class StallRules {
         String quiet = tck.create(1);
         Route route = tck.route();
         // One call of the adapter has a third of the bound, and its requests have to fit into that.
-        Duration call = tck.guarantees().operation().dividedBy(3);
+        Duration call = tck.guarantees().callBound().dividedBy(3);
         Duration most = shorter(
                 BETWEEN_CONTINENTS,
                 shorter(call, tck.guarantees().detectionMax()).dividedBy(25));

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
+import io.github.distributedsemaphore.guarantees.Capability;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 

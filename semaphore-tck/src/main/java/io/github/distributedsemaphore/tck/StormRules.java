@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
@@ -84,14 +84,8 @@ public abstract class StormRules {
     }
 
     private static boolean exposed(TckFixture tck) {
-        return !tck.guarantees()
-                        .exposure()
-                        .getOrDefault(Fault.LINK_CUT, Duration.ZERO)
-                        .isZero()
-                || !tck.guarantees()
-                        .exposure()
-                        .getOrDefault(Fault.BACKEND_RESTART, Duration.ZERO)
-                        .isZero();
+        return tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap()
+                || tck.guarantees().exposure(Fault.BACKEND_RESTART).allowsOverlap();
     }
 
     private static void assertMeaning(TckFixture tck, History history) {

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;

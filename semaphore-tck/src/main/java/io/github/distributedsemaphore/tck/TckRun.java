@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.agent.AgentPool;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.report.Conformance;

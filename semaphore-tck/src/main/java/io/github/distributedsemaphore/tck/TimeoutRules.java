@@ -42,7 +42,7 @@ public abstract class TimeoutRules {
         String name = tck.create(2);
         List<Permit> held = tck.take(tck.client().semaphore(name), 2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
-        Duration operation = tck.guarantees().operation();
+        Duration operation = tck.guarantees().callBound();
         for (int unused : tck.repeat(20, Duration.ofMillis(500))) {
             inTime(tck, operation, () -> assertThat(semaphore.tryAcquire()).isEmpty());
             inTime(tck, operation, () -> assertThat(semaphore.tryAcquire(2)).isEmpty());
@@ -67,7 +67,7 @@ public abstract class TimeoutRules {
         List<Permit> held = tck.take(tck.client().semaphore(name), 2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         Duration wait = Duration.ofMillis(60);
-        Duration slack = tck.guarantees().operation();
+        Duration slack = tck.guarantees().callBound();
         List<Action> attempts = List.of(
                 () -> assertThat(semaphore.tryAcquire(wait))
                         .as("a permit beyond the limit")
@@ -127,7 +127,7 @@ public abstract class TimeoutRules {
     void zeroAndNegativeTimesAreOneAttempt(TckFixture tck) throws Exception {
         String name = tck.create(1);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
-        Duration operation = tck.guarantees().operation();
+        Duration operation = tck.guarantees().callBound();
         for (Duration none : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofSeconds(Long.MIN_VALUE))) {
             Optional<Permit> permit = semaphore.tryAcquire(none);
             assertThat(permit)
@@ -145,7 +145,7 @@ public abstract class TimeoutRules {
     void hugeTimesDoNotOverflowAndTinyOnesAreNotForEver(TckFixture tck) throws Exception {
         String name = tck.create(1);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
-        Duration operation = tck.guarantees().operation();
+        Duration operation = tck.guarantees().callBound();
         for (Duration huge : List.of(
                 Duration.ofSeconds(Long.MAX_VALUE),
                 ChronoUnit.FOREVER.getDuration(),
@@ -181,7 +181,7 @@ public abstract class TimeoutRules {
                 round -> {
                     outcome.clear();
                     held[0] = semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUp()))
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
                             .orElseThrow(() -> new AssertionError(
                                     "a time-out that raced the grant swallowed the permit, before race " + round));
                 },
@@ -209,11 +209,11 @@ public abstract class TimeoutRules {
         for (Task<?> waiter : List.of(endless, several, timed)) {
             tck.await(
                     "closing a client ends its waiters",
-                    tck.guarantees().operation().multipliedBy(5),
+                    tck.guarantees().callBound().multipliedBy(5),
                     waiter::isDone);
             waiter.failure(SemaphoreClosedException.class);
         }
-        tck.assertWithin(Bound.OPERATION, tck.guarantees().operation().multipliedBy(5), timed.endedAt() - since);
+        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), timed.endedAt() - since);
         assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
                 .isInstanceOf(SemaphoreClosedException.class);
         assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
@@ -310,7 +310,7 @@ public abstract class TimeoutRules {
         leaving.stopAcquiring();
         tck.await(
                 "a client that stops acquiring ends its waiters",
-                tck.guarantees().operation(),
+                tck.guarantees().callBound(),
                 waiter::isDone);
         waiter.failure(SemaphoreClosedException.class);
         assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.agent.AgentLauncher;
 import java.util.Optional;
 

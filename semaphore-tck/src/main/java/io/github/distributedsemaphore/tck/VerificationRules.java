@@ -2,13 +2,13 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -45,7 +45,7 @@ public abstract class VerificationRules {
         tck.state().removeHolder(name, permit.slot());
         tck.await(
                 "verify tells that the holder was removed",
-                tck.guarantees().lossNotice(),
+                tck.guarantees().lossNoticeBound(),
                 () -> permit.verify() == Verification.LOST);
         assertThat(permit.isValid())
                 .as("a permit is valid although verify found it lost")
@@ -123,7 +123,7 @@ public abstract class VerificationRules {
         tck.state().removeHolder(name, group.permits().get(1).slot());
         tck.await(
                 "a group is lost with one of its permits",
-                tck.guarantees().lossNotice(),
+                tck.guarantees().lossNoticeBound(),
                 () -> group.verify() == Verification.LOST);
         tck.await("the loss of a permit of a group is told", () -> losses.get() == 1);
         group.close();

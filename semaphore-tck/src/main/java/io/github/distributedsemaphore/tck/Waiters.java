@@ -22,7 +22,7 @@ final class Waiters {
 
     /** Returns the permit of a waiter that must be served within the declared wake-up time. */
     static Permit served(TckFixture tck, Task<Permit> waiter, long since, String otherwise) throws Exception {
-        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         while (!waiter.isDone()) {
             if (System.nanoTime() - since > bound.toNanos()) {
                 throw new AssertionError(otherwise + " (not served within " + bound + ")");
@@ -36,7 +36,7 @@ final class Waiters {
 
     /** Returns the waiter that is served first; one must be within the declared wake-up time. */
     static Task<Permit> first(TckFixture tck, long since, String otherwise, List<Task<Permit>> waiters) {
-        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         while (true) {
             for (Task<Permit> waiter : waiters) {
                 if (waiter.isDone()) {
@@ -53,7 +53,7 @@ final class Waiters {
 
     /** Returns the permit of a future that must be served within the declared wake-up time. */
     static Permit served(TckFixture tck, CompletableFuture<Permit> waiter, String otherwise) throws Exception {
-        Duration bound = tck.scaled(tck.guarantees().wakeUp());
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         long since = System.nanoTime();
         try {
             Permit permit = waiter.get(bound.toNanos(), TimeUnit.NANOSECONDS);

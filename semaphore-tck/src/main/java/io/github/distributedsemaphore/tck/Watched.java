@@ -2,9 +2,10 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Fault;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -57,18 +58,23 @@ final class Watched {
 
     /** Shows that it did not say to be valid for longer than declared after somebody else had the slot. */
     void assertNoOverlap(Fault fault, long granted) {
-        Duration declared = tck.guarantees().exposure().getOrDefault(fault, Duration.ZERO);
-        long enough = granted + declared.plus(tck.quiet()).toNanos();
-        while (permit.isValid() && enough - System.nanoTime() > 0) {
-            Pause.millis(1);
-        }
+        Exposure declared = tck.guarantees().exposure(fault);
+        declared.longest()
+                .ifPresent(longest ->
+                        awaitInvalid(granted + longest.plus(tck.quiet()).toNanos()));
         over = true;
         Duration overlap = Duration.ofNanos(Math.max(0, watch.result() - granted));
         if (fault == Fault.LINK_CUT) {
             tck.measure(Bound.LINK_EXPOSURE, overlap.toNanos());
         }
-        assertThat(overlap)
-                .as("how long a holder said to be valid after its slot was granted to another, by %s", fault)
-                .isLessThanOrEqualTo(declared);
+        assertThat(declared)
+                .as("exposure to %s, as a holder said to be valid for %s after its slot was granted", fault, overlap)
+                .matches(exposure -> exposure.covers(overlap), "covers the overlap");
+    }
+
+    private void awaitInvalid(long end) {
+        while (permit.isValid() && end - System.nanoTime() > 0) {
+            Pause.millis(1);
+        }
     }
 }

@@ -11,8 +11,8 @@ import static org.junit.platform.testkit.engine.TestExecutionResultConditions.me
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.github.distributedsemaphore.BackendAccessException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import java.io.IOException;
 import java.nio.file.Files;

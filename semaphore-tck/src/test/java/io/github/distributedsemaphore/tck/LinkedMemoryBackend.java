@@ -1,20 +1,20 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.Map;
 
 /** A client of a server in memory whose calls go over a connection, and so may take longer. */
 public class LinkedMemoryBackend extends MemoryBackend {
@@ -30,22 +30,11 @@ public class LinkedMemoryBackend extends MemoryBackend {
     @Override
     public Guarantees guarantees() {
         Guarantees direct = super.guarantees();
-        Map<Fault, Duration> exposure = new EnumMap<>(direct.exposure());
-        exposure.put(Fault.BACKEND_RESTART, Duration.ZERO);
-        exposure.put(Fault.FAIL_OVER, direct.detectionMax());
-        return new Guarantees(
-                direct.backend(),
-                direct.capabilities(),
-                direct.detectionMin(),
-                direct.detectionMax(),
-                direct.lossNotice(),
-                direct.wakeUp(),
-                OPERATION,
-                direct.handOff(),
-                exposure,
-                direct.maxNameBytes(),
-                direct.maxPermits(),
-                direct.notes());
+        return GuaranteesBuilder.from(direct)
+                .callBound(OPERATION)
+                .exposure(Fault.BACKEND_RESTART, Exposure.NONE)
+                .exposure(Fault.FAIL_OVER, direct.detectionMax())
+                .build();
     }
 
     @Override

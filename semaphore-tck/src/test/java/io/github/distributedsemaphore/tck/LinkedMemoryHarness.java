@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import java.net.InetSocketAddress;

@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.memory.ServerSession;

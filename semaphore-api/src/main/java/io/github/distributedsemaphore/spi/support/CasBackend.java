@@ -1,16 +1,15 @@
 package io.github.distributedsemaphore.spi.support;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
-import io.github.distributedsemaphore.spi.InterruptShield;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
@@ -141,16 +140,16 @@ public final class CasBackend implements SemaphoreBackend {
      * @param more adds to the guarantees what is particular to this store, or corrects them. Before that they are those of a store
      *     that loses nothing by a restart; names have at most 255 bytes, and limits are at most 1,000
      */
-    public CasBackend(String name, CasStore store, Settings settings, UnaryOperator<Guarantees.Builder> more) {
+    public CasBackend(String name, CasStore store, Settings settings, UnaryOperator<GuaranteesBuilder> more) {
         this.store = store;
         this.settings = settings;
         this.guarantees = more.apply(guarantees(name)).build();
     }
 
-    private Guarantees.Builder guarantees(String name) {
+    private GuaranteesBuilder guarantees(String name) {
         boolean polls = !settings.poll().isZero();
         Duration lossNotice = settings.renewEvery().plusSeconds(1);
-        return Guarantees.of(name)
+        return GuaranteesBuilder.of(name)
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -160,9 +159,9 @@ public final class CasBackend implements SemaphoreBackend {
                         Capability.DURABLE_STATE,
                         Capability.LISTING)
                 .detection(settings.lease().dividedBy(2), settings.detection())
-                .lossNotice(lossNotice)
-                .wakeUp(polls ? settings.poll().multipliedBy(2).plusMillis(300) : Duration.ofSeconds(1))
-                .operation(settings.timeout().multipliedBy(3))
+                .lossNoticeBound(lossNotice)
+                .wakeUpBound(polls ? settings.poll().multipliedBy(2).plusMillis(300) : Duration.ofSeconds(1))
+                .callBound(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)

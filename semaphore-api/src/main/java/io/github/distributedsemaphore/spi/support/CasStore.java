@@ -53,7 +53,7 @@ public interface CasStore extends AutoCloseable {
 
     /**
      * Makes a change if the name still has the expected version. What was written survives a restart of the store if {@link
-     * io.github.distributedsemaphore.Capability#DURABLE_STATE} is declared.
+     * io.github.distributedsemaphore.guarantees.Capability#DURABLE_STATE} is declared.
      *
      * @param change the change
      * @param end when the call ends at the latest

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.cli.demo;
 
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.cli.demo;
 
-import io.github.distributedsemaphore.Guarantees;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,9 +41,9 @@ record Findings(
             broken.add(mostAtOnce + " held the semaphore at once; its limit is " + slots);
         }
         broken.addAll(slotFaults(turns));
-        if (longestIdle > promised.wakeUp().plus(IDLE_ALLOWANCE).toNanos()) {
+        if (longestIdle > promised.wakeUpBound().plus(IDLE_ALLOWANCE).toNanos()) {
             broken.add("a free slot was given to nobody for " + millis(longestIdle)
-                    + ", though somebody waited; promised is " + Durations.format(promised.wakeUp()));
+                    + ", though somebody waited; promised is " + Durations.format(promised.wakeUpBound()));
         }
         takeoverFault(ledger, takeover, promised).ifPresent(broken::add);
         Set<Integer> served = turns.stream().map(Turn::worker).collect(Collectors.toSet());
@@ -126,7 +126,7 @@ record Findings(
     }
 
     static Duration takeoverBound(Guarantees promised) {
-        return promised.detectionMax().plus(promised.wakeUp());
+        return promised.detectionMax().plus(promised.wakeUpBound());
     }
 
     static String millis(long nanos) {

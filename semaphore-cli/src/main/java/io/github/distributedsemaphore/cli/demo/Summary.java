@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.cli.demo;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Guarantees;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -18,7 +18,7 @@ final class Summary {
         lines.add("waits for a permit    half within " + percentile(findings, 50) + ", 99 % within "
                 + percentile(findings, 99) + ", all within " + percentile(findings, 100));
         lines.add("longest idle slot     " + Findings.millis(findings.longestIdle()) + ", promised is a wake-up within "
-                + Durations.format(promised.wakeUp()));
+                + Durations.format(promised.wakeUpBound()));
         lines.add("slot of killed holder "
                 + (findings.takeover().isPresent()
                         ? "granted again after "

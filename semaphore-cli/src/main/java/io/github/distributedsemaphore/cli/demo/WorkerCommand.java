@@ -1,11 +1,11 @@
 package io.github.distributedsemaphore.cli.demo;
 
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.Signals;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

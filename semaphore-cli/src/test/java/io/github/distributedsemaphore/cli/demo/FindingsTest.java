@@ -2,15 +2,16 @@ package io.github.distributedsemaphore.cli.demo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** Shows that the demonstration would tell: every promise is broken once. */
 final class FindingsTest {
-    private static final Guarantees PROMISED = Guarantees.of("paper")
+    private static final Guarantees PROMISED = GuaranteesBuilder.of("paper")
             .detection(Duration.ZERO, Duration.ofSeconds(1))
-            .wakeUp(Duration.ofMillis(250))
+            .wakeUpBound(Duration.ofMillis(250))
             .build();
 
     private final Ledger ledger = new Ledger();

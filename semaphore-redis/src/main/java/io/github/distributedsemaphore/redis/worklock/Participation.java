@@ -4,7 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
-import io.github.distributedsemaphore.spi.Durations;
+import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -2,12 +2,12 @@ package io.github.distributedsemaphore.tck.agent;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import io.github.distributedsemaphore.Capability;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.ProcessLog;
 import io.github.distributedsemaphore.tck.history.Workload;

@@ -1,7 +1,8 @@
 package io.github.distributedsemaphore.tck.report;
 
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.Bound;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,7 +28,7 @@ record BoundReport(Bound bound, long declared, long count, long median, long p99
             Histogram histogram = measurements.of(bound);
             reports.add(new BoundReport(
                     bound,
-                    nanos(declared(guarantees, bound)),
+                    declared(guarantees, bound),
                     histogram.getTotalCount(),
                     histogram.getValueAtPercentile(50),
                     histogram.getValueAtPercentile(99),
@@ -36,18 +37,22 @@ record BoundReport(Bound bound, long declared, long count, long median, long p99
         return reports;
     }
 
-    private static Duration declared(Guarantees guarantees, Bound bound) {
+    private static long declared(Guarantees guarantees, Bound bound) {
         return switch (bound) {
-            case OPERATION, RELEASE, TIMEOUT_SLACK -> guarantees.operation();
-            case WAKE_UP -> guarantees.wakeUp();
-            case DETECTION -> guarantees.detectionMax();
-            case LOSS_NOTICE -> guarantees.lossNotice();
-            case LINK_EXPOSURE -> guarantees.exposure().getOrDefault(Fault.LINK_CUT, Duration.ZERO);
-            case PAUSE_EXPOSURE -> guarantees.exposure().getOrDefault(Fault.CLIENT_PAUSE, Duration.ZERO);
+            case OPERATION, RELEASE, TIMEOUT_SLACK -> nanos(guarantees.callBound());
+            case WAKE_UP -> nanos(guarantees.wakeUpBound());
+            case DETECTION -> nanos(guarantees.detectionMax());
+            case LOSS_NOTICE -> nanos(guarantees.lossNoticeBound());
+            case LINK_EXPOSURE -> nanos(guarantees.exposure(Fault.LINK_CUT));
+            case PAUSE_EXPOSURE -> nanos(guarantees.exposure(Fault.CLIENT_PAUSE));
         };
     }
 
-    /** An exposure may be for ever. */
+    /** An exposure without a bound is the greatest number. */
+    static long nanos(Exposure exposure) {
+        return exposure.longest().map(BoundReport::nanos).orElse(Long.MAX_VALUE);
+    }
+
     static long nanos(Duration duration) {
         return duration.compareTo(Duration.ofDays(36_500)) > 0 ? Long.MAX_VALUE : duration.toNanos();
     }

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck.report;
 
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.RuleBook;
 import java.io.IOException;
 import java.io.InputStream;

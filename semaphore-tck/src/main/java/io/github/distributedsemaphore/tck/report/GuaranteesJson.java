@@ -2,10 +2,11 @@ package io.github.distributedsemaphore.tck.report;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import io.github.distributedsemaphore.Guarantees;
-import java.util.Map;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 
-/** What a backend declares, for machines. For ever is the greatest number of nanoseconds. */
+/** What a backend declares, for machines. No bound is the greatest number of nanoseconds. */
 final class GuaranteesJson {
     private GuaranteesJson() {}
 
@@ -16,14 +17,17 @@ final class GuaranteesJson {
         json.add("capabilities", capabilities);
         json.addProperty("detectionMinNanos", BoundReport.nanos(guarantees.detectionMin()));
         json.addProperty("detectionMaxNanos", BoundReport.nanos(guarantees.detectionMax()));
-        json.addProperty("lossNoticeNanos", BoundReport.nanos(guarantees.lossNotice()));
-        json.addProperty("wakeUpNanos", BoundReport.nanos(guarantees.wakeUp()));
-        json.addProperty("operationNanos", BoundReport.nanos(guarantees.operation()));
-        json.addProperty("handOffNanos", BoundReport.nanos(guarantees.handOff()));
+        json.addProperty("lossNoticeNanos", BoundReport.nanos(guarantees.lossNoticeBound()));
+        json.addProperty("wakeUpNanos", BoundReport.nanos(guarantees.wakeUpBound()));
+        json.addProperty("operationNanos", BoundReport.nanos(guarantees.callBound()));
+        json.addProperty("handOffNanos", BoundReport.nanos(guarantees.handOffBound()));
         JsonObject exposure = new JsonObject();
-        guarantees.exposure().entrySet().stream()
-                .sorted(Map.Entry.comparingByKey())
-                .forEach(entry -> exposure.addProperty(entry.getKey().name(), BoundReport.nanos(entry.getValue())));
+        for (Fault fault : Fault.values()) {
+            Exposure declared = guarantees.exposure(fault);
+            if (!declared.equals(Exposure.CANNOT_HAPPEN)) {
+                exposure.addProperty(fault.name(), BoundReport.nanos(declared));
+            }
+        }
         json.add("exposureNanos", exposure);
         json.addProperty("maxNameBytes", guarantees.maxNameBytes());
         json.addProperty("maxPermits", guarantees.maxPermits());

@@ -1,11 +1,12 @@
 package io.github.distributedsemaphore.tck.broken;
 
-import io.github.distributedsemaphore.Guarantees;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.MemoryHarness;
 import io.github.distributedsemaphore.tck.ProbedServer;
@@ -80,7 +81,11 @@ final class Variants {
         protected SemaphoreClient client(SemaphoreClient client) {
             return Bent.around(SemaphoreClient.class, client, call -> {
                 Object right = call.proceed();
-                return right instanceof Guarantees guarantees ? guarantees.withHandOff(Duration.ofMillis(10)) : right;
+                return right instanceof Guarantees guarantees
+                        ? GuaranteesBuilder.from(guarantees)
+                                .handOffBound(Duration.ofMillis(10))
+                                .build()
+                        : right;
             });
         }
     }

@@ -1,15 +1,16 @@
 package io.github.distributedsemaphore.tck.example;
 
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
-import io.github.distributedsemaphore.Guarantees;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.BackendSession;
-import io.github.distributedsemaphore.spi.BackendUri;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.Set;
 
@@ -31,11 +32,11 @@ record TableBackend(HolderInfo self) implements SemaphoreBackend {
     /** What is declared here, the kit shows; what is not, it shows to be absent. */
     @Override
     public Guarantees guarantees() {
-        return Guarantees.of("table")
+        return GuaranteesBuilder.of("table")
                 .capabilities(Capability.FENCING, Capability.LISTING)
-                .lossNotice(Duration.ofSeconds(2))
-                .wakeUp(Duration.ofMillis(500))
-                .operation(Duration.ofMillis(500))
+                .lossNoticeBound(Duration.ofSeconds(2))
+                .wakeUpBound(Duration.ofMillis(500))
+                .callBound(Duration.ofMillis(500))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .sizes(255, 1000)

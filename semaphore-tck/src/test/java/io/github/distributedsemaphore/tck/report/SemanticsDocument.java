@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.tck.report;
 
 import com.google.gson.JsonObject;
-import io.github.distributedsemaphore.Capability;
-import io.github.distributedsemaphore.Fault;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.Bound;
 import io.github.distributedsemaphore.tck.RuleBook;
 import java.util.Collections;

@@ -1,0 +1,31 @@
+package io.github.distributedsemaphore.guarantees;
+
+/**
+ * What one backend promises and another does not. The list is closed; the compatibility kit shows what is declared, and
+ * shows of what is not declared that it is indeed absent.
+ */
+public enum Capability {
+    /** The limit holds across processes. Absent: it holds within one process only. */
+    CROSS_PROCESS,
+    /**
+     * A slot whose holder dies without a word is free again within the detection bound. Absent: it stays held until an
+     * administrator acts.
+     */
+    CRASH_RELEASE,
+    /**
+     * The backend may take a slot from a living process that does not renew in time; {@link io.github.distributedsemaphore.Permit#validUntil} says
+     * from when. Absent: a living process keeps its slot and {@code validUntil} is never.
+     */
+    LEASE,
+    /** Permits have a {@link io.github.distributedsemaphore.Fence}. Absent: {@link io.github.distributedsemaphore.Permit#fence} throws {@link UnsupportedOperationException}. */
+    FENCING,
+    /**
+     * Epochs go on rising when the semaphore is destroyed and created again, and when the backend restarts. Absent: they
+     * may start again.
+     */
+    DURABLE_FENCING,
+    /** Limits and epochs are kept over a restart of the backend. */
+    DURABLE_STATE,
+    /** The backend can list its semaphores. Absent: {@link io.github.distributedsemaphore.SemaphoreAdmin#names} throws. */
+    LISTING
+}

@@ -1,0 +1,8 @@
+/**
+ * What a backend promises: its capabilities, its bounds, and per fault the longest overlap of two holders. {@link
+ * io.github.distributedsemaphore.SemaphoreClient#guarantees} answers without I/O.
+ */
+@NullMarked
+package io.github.distributedsemaphore.guarantees;
+
+import org.jspecify.annotations.NullMarked;
