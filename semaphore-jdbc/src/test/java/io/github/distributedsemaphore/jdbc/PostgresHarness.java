@@ -78,7 +78,11 @@ class PostgresHarness extends UriHarness implements StateProbe {
 
     @Override
     public boolean mayStay(Thread thread) {
-        // The JDK's own timer, and the pool that sweeps what a destroyed semaphore leaves; and threads of drivers.
+        return isShared(thread);
+    }
+
+    /** The JDK's own timer, and the pool that sweeps what a destroyed semaphore leaves; and threads of drivers. */
+    static boolean isShared(Thread thread) {
         return thread.getName().startsWith("CompletableFutureDelayScheduler")
                 || thread.getName().startsWith("ForkJoinPool.commonPool")
                 || thread.getName().startsWith("PostgreSQL-JDBC");

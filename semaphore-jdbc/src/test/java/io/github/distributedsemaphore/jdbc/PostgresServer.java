@@ -31,7 +31,7 @@ final class PostgresServer implements AutoCloseable {
     static final String DATABASE = "app";
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final Path DEBIAN = Path.of("/usr/lib/postgresql/15/bin");
+    private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
     private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
     private final Path folder;
@@ -139,13 +139,28 @@ final class PostgresServer implements AutoCloseable {
         return replica;
     }
 
+    /** Debian keeps the programs of the server off the PATH, a folder for each version. */
+    private static String inDebian(String program) {
+        if (!Files.exists(DEBIAN)) {
+            return program;
+        }
+        try (Stream<Path> versions = Files.list(DEBIAN)) {
+            return versions.map(version -> version.resolve("bin").resolve(program))
+                    .filter(Files::exists)
+                    .max(Comparator.comparing(Path::toString))
+                    .map(Path::toString)
+                    .orElse(program);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private static List<String> command(String program, String... words) {
         List<String> command = new ArrayList<>();
         if (IS_ROOT) {
             command.addAll(List.of("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"));
         }
-        Path inDebian = DEBIAN.resolve(program);
-        command.add(Files.exists(inDebian) ? inDebian.toString() : program);
+        command.add(inDebian(program));
         command.addAll(List.of(words));
         return command;
     }
