@@ -12,6 +12,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
@@ -36,7 +37,7 @@ final class Connections implements AutoCloseable {
         T with(Connection connection) throws SQLException;
     }
 
-    private static final long IDLE_SECONDS = 5;
+    private static final long IDLE_SECONDS = 1;
 
     private final Opener opener;
     private final int kept;
@@ -61,8 +62,6 @@ final class Connections implements AutoCloseable {
         this.places = new Semaphore(kept == 0 ? Integer.MAX_VALUE : kept, true);
         this.timer = new ScheduledThreadPoolExecutor(1, task -> daemon(task, "semaphore-jdbc-timer"));
         timer.setRemoveOnCancelPolicy(true);
-        timer.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
-        timer.allowCoreThreadTimeOut(true);
         this.openers = new ThreadPoolExecutor(
                 0,
                 Integer.MAX_VALUE,
@@ -127,7 +126,12 @@ final class Connections implements AutoCloseable {
 
     /** Opens one on another thread: neither a driver nor a pool can be relied upon to end in time. */
     Connection open(Deadline end, InterruptShield shield) throws SQLException {
-        CompletableFuture<Connection> opened = CompletableFuture.supplyAsync(this::opened, openers);
+        CompletableFuture<Connection> opened;
+        try {
+            opened = CompletableFuture.supplyAsync(this::opened, openers);
+        } catch (RejectedExecutionException e) {
+            throw late("this client is closed");
+        }
         while (true) {
             try {
                 return opened.get(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -173,8 +177,14 @@ final class Connections implements AutoCloseable {
         }
     }
 
+    /** Aborts a connection then, or at once if this is closed. What it returns is cancelled when the call has ended. */
     Future<?> abortAt(Connection connection, Deadline end) {
-        return timer.schedule(() -> abort(connection), end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
+        try {
+            return timer.schedule(() -> abort(connection), end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            abort(connection);
+            return CompletableFuture.completedFuture(null);
+        }
     }
 
     static void abort(Connection connection) {

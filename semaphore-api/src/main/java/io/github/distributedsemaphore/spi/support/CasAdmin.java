@@ -66,7 +66,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     /** Something damaged is listed: who looks for it finds it. */
     private boolean exists(String name, CasStore.Entry entry) {
         try {
-            CasRow row = CasRow.parse(name, entry);
+            CasRow row = CasRow.parse(name, entry, entry.clockMillis());
             if (row.limit == 0 && row.held.isEmpty()) {
                 backend.sweepLater(name, 0);
             }

@@ -43,6 +43,7 @@ public final class CasBackend implements SemaphoreBackend {
     private static final int RATE_MARGIN = 100;
 
     private static final int CUT_MILLIS = 2;
+    private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LONGEST_BACK_OFF_NANOS = 20_000_000;
 
     /**
@@ -96,6 +97,11 @@ public final class CasBackend implements SemaphoreBackend {
         /** The latest that the server's clock can show now. */
         long latestClock() {
             return entry.clockMillis() + (System.nanoTime() - sent) / 1_000_000 + 1;
+        }
+
+        /** By then this process's clock may have drifted from the server's. */
+        boolean isOld() {
+            return System.nanoTime() - sent > OLD_NANOS;
         }
     }
 
@@ -207,7 +213,7 @@ public final class CasBackend implements SemaphoreBackend {
     /** Reads a semaphore. */
     Outcome look(String name) {
         Seen seen = read(name, deadline());
-        return new Outcome(CasRow.parse(name, seen.entry()), seen);
+        return new Outcome(CasRow.parse(name, seen.entry(), seen.latestClock()), seen);
     }
 
     private Seen read(String name, Deadline end) {
@@ -224,11 +230,11 @@ public final class CasBackend implements SemaphoreBackend {
      */
     Outcome change(String name, @Nullable Seen known, Deadline end, Body body) {
         try (InterruptShield shield = new InterruptShield()) {
-            Seen seen = known == null ? read(name, end) : known;
-            boolean fresh = known == null;
+            boolean fresh = known == null || known.isOld();
+            Seen seen = known == null || fresh ? read(name, end) : known;
             for (int lost = 0; ; ) {
-                CasRow row = CasRow.parse(name, seen.entry());
-                body.apply(row, seen.latestClock() + settings.lease().toMillis());
+                CasRow row = CasRow.parse(name, seen.entry(), seen.latestClock());
+                body.apply(row, row.now + settings.lease().toMillis());
                 if (!fresh && (!row.isChanged() || row.hasRefused())) {
                     seen = read(name, end);
                     fresh = true;

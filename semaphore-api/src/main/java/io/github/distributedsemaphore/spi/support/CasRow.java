@@ -20,8 +20,8 @@ import java.util.TreeMap;
  * it: a line for the semaphore, one for each holder, and one for each of the few clients that say that they wait. Not
  * thread-safe.
  *
- * <p>Epochs are counted from the server's clock at the creation, 1,024 for each millisecond, and never run ahead of it. So they
- * rise although a destroyed semaphore leaves nothing behind.
+ * <p>Epochs follow the server's clock, 1,024 for each millisecond, and hardly ever run ahead of it. So they rise although a
+ * destroyed semaphore leaves nothing behind, and over a fail-over to a replica that lacks what was written last.
  */
 final class CasRow {
     static final int EPOCHS_PER_MILLI = 1_024;
@@ -61,6 +61,7 @@ final class CasRow {
     }
 
     final long clock;
+    final long now;
     int limit;
     final NavigableMap<Integer, Held> held = new TreeMap<>();
 
@@ -70,13 +71,18 @@ final class CasRow {
     private boolean freed;
     private boolean refused;
 
-    private CasRow(CasStore.Entry entry) {
+    private CasRow(CasStore.Entry entry, long now) {
         this.clock = entry.clockMillis();
-        this.lastEpoch = clock * EPOCHS_PER_MILLI;
+        this.now = now;
     }
 
-    static CasRow parse(String name, CasStore.Entry entry) {
-        CasRow row = new CasRow(entry);
+    /**
+     * Reads a row.
+     *
+     * @param now the latest that the server's clock can show now; the clock in the entry is that of when it was seen
+     */
+    static CasRow parse(String name, CasStore.Entry entry, long now) {
+        CasRow row = new CasRow(entry, now);
         if (entry.version() == 0) {
             return row;
         }
@@ -233,9 +239,9 @@ final class CasRow {
     }
 
     private Hold next(int slot, int epochs) {
-        long first = lastEpoch + 1;
-        long room = clock * EPOCHS_PER_MILLI - lastEpoch;
-        lastEpoch += Math.max(1, Math.min(epochs, room));
+        long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);
+        long room = (now + 1) * EPOCHS_PER_MILLI - first;
+        lastEpoch = first + Math.max(1, Math.min(epochs, room)) - 1;
         return new Hold(slot, first, lastEpoch);
     }
 
