@@ -1,0 +1,137 @@
+package io.github.distributedsemaphore.reactor;
+
+import io.github.distributedsemaphore.CheckReturnValue;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holding;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.PermitLostException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Runs a {@code Mono} or a {@code Flux} under a permit.
+ *
+ * <pre>{@code
+ * Mono<Report> report = ReactorPermits.withPermit(exports, Duration.ofSeconds(30), permit -> client.export(permit.fence()));
+ * }</pre>
+ *
+ * <p>Thread-safe. Nothing blocks. Each subscription acquires a permit of its own, so a retry releases its permit before it tries
+ * again. The work is subscribed to on a thread of the client that nothing else depends on. The permit is released when the work
+ * completes, fails or is cancelled; completion and failure reach the subscriber after the release. A release that cannot be
+ * confirmed is logged, and the client goes on trying. A cancellation while the subscriber still waits for the permit withdraws the
+ * request, and a permit that arrives at the same moment goes back.
+ *
+ * <p>All of them fail with what {@link DistributedSemaphore#acquireAsync(Duration)} fails with; the work has not begun then.
+ */
+public final class ReactorPermits {
+    private static final Logger LOG = LoggerFactory.getLogger(ReactorPermits.class);
+
+    private ReactorPermits() {}
+
+    /**
+     * Runs work with at most one result under a permit.
+     *
+     * @param semaphore where the permit comes from
+     * @param maxWait the longest wait for the permit, as for {@link DistributedSemaphore#acquire(Duration)}
+     * @param work makes what to subscribe to while the permit is held
+     * @param <T> what the work produces
+     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work
+     */
+    @CheckReturnValue
+    public static <T> Mono<T> withPermit(
+            DistributedSemaphore semaphore,
+            Duration maxWait,
+            Function<? super Permit, ? extends Publisher<? extends T>> work) {
+        return ReactorPermits.<T>withPermitMany(semaphore, maxWait, work).singleOrEmpty();
+    }
+
+    /**
+     * Runs work with any number of results under a permit.
+     *
+     * @param semaphore where the permit comes from
+     * @param maxWait the longest wait for the permit, as for {@link DistributedSemaphore#acquire(Duration)}
+     * @param work makes what to subscribe to while the permit is held
+     * @param <T> what the work produces
+     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work
+     */
+    @CheckReturnValue
+    public static <T> Flux<T> withPermitMany(
+            DistributedSemaphore semaphore,
+            Duration maxWait,
+            Function<? super Permit, ? extends Publisher<? extends T>> work) {
+        return using(() -> semaphore.acquireAsync(maxWait), permit -> failOnLoss(permit, work.apply(permit)));
+    }
+
+    /**
+     * Runs work under what an asynchronous acquire gives. A loss does not end it; see {@link #failOnLoss}.
+     *
+     * @param acquire starts an acquire, once for each subscription, such as {@code () -> semaphore.acquireAsync(2, maxWait)}
+     * @param work makes what to subscribe to while the permits are held
+     * @param <H> {@link Permit} or {@link PermitGroup}
+     * @param <T> what the work produces
+     * @return the results of the work; it completes or fails after the release
+     */
+    @CheckReturnValue
+    public static <H extends Holding, T> Flux<T> using(
+            Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
+        // The future is the resource, not the permit: it is there at once, so no permit can fall between two operators.
+        return Flux.usingWhen(
+                Mono.fromSupplier(acquire),
+                acquiring -> Mono.fromFuture(acquiring, true).flatMapMany(work),
+                ReactorPermits::end);
+    }
+
+    /**
+     * Ends work when a permit is lost.
+     *
+     * @param holding what the work runs under
+     * @param work what to end
+     * @param <T> what the work produces
+     * @return the work; fails with {@link PermitLostException} when a permit is lost, and cancels the work then
+     */
+    @CheckReturnValue
+    public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
+        return Flux.defer(() -> {
+            AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
+            Mono<PermitLoss> lost = Mono.create(sink -> holding.onLost(loss -> {
+                found.compareAndSet(null, loss);
+                sink.success(loss);
+            }));
+            // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
+            return Flux.<T>from(work).takeUntilOther(lost).concatWith(Mono.defer(() -> {
+                PermitLoss loss = found.get();
+                return loss == null ? Mono.empty() : Mono.error(new PermitLostException(loss));
+            }));
+        });
+    }
+
+    /** Withdraws the request, or releases what it got: one of the two, since a future ends once. */
+    private static <H extends Holding> Mono<Void> end(CompletableFuture<H> acquiring) {
+        return Mono.defer(() -> acquiring.cancel(false) || acquiring.isCompletedExceptionally()
+                ? Mono.empty()
+                : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release));
+    }
+
+    private static Mono<Void> release(Holding holding) {
+        CompletableFuture<?> released =
+                holding instanceof PermitGroup group ? group.releaseAsync() : ((Permit) holding).releaseAsync();
+        return Mono.fromFuture(released, true).then().onErrorResume(failure -> {
+            LOG.warn(
+                    "The release of a permit of semaphore '{}' is not confirmed; the client goes on trying",
+                    holding.semaphoreName(),
+                    failure);
+            return Mono.empty();
+        });
+    }
+}

@@ -1,0 +1,155 @@
+package io.github.distributedsemaphore.reactor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLostException;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreStatistics;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+final class ReactorPermitsTest {
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    private SemaphoreClient client;
+    private DistributedSemaphore exports;
+
+    @BeforeEach
+    void connect(@TempDir Path folder) {
+        client = SemaphoreClient.connect("local:" + folder);
+        client.admin().create("exports", 3);
+        exports = client.semaphore("exports");
+    }
+
+    @AfterEach
+    void close() {
+        client.close();
+    }
+
+    @Test
+    void aResultArrivesAfterTheRelease() {
+        Mono<Integer> work = ReactorPermits.withPermit(exports, LONG, permit -> Mono.just(permit.slot()));
+
+        assertThat(work.map(slot -> slot + ":" + exports.availablePermits()).block())
+                .matches("[123]:3");
+    }
+
+    @Test
+    void aFailureArrivesAfterTheRelease() {
+        Mono<Object> work =
+                ReactorPermits.withPermit(exports, LONG, permit -> Mono.error(new IllegalStateException("broken")));
+
+        assertThat(work.onErrorResume(e -> Mono.just(e.getMessage() + " " + exports.availablePermits()))
+                        .block())
+                .isEqualTo("broken 3");
+    }
+
+    @Test
+    void workThatThrowsAtOnceReleasesToo() {
+        Mono<Object> work = ReactorPermits.withPermit(exports, LONG, permit -> {
+            throw new IllegalStateException("broken");
+        });
+
+        assertThatThrownBy(work::block).hasMessage("broken");
+        assertThat(exports.availablePermits()).isEqualTo(3);
+    }
+
+    @Test
+    void nothingIsTakenBeforeTheSubscriptionAndEachSubscriptionTakesItsOwn() {
+        AtomicInteger runs = new AtomicInteger();
+        Mono<Integer> work = ReactorPermits.withPermit(exports, LONG, permit -> {
+            assertThat(exports.availablePermits()).isEqualTo(2);
+            return runs.incrementAndGet() < 3 ? Mono.error(new IllegalStateException("again")) : Mono.just(runs.get());
+        });
+        assertThat(exports.availablePermits()).isEqualTo(3);
+
+        assertThat(work.retry(5).block()).isEqualTo(3);
+        assertThat(exports.statistics().released()).isEqualTo(3);
+    }
+
+    @Test
+    void severalPermitsAndManyResults() {
+        Flux<Integer> work = ReactorPermits.using(
+                () -> exports.acquireAsync(2, LONG),
+                group -> Flux.fromIterable(group.permits()).map(Permit::slot));
+
+        assertThat(work.collectList().block()).hasSize(2);
+        assertThat(exports.availablePermits()).isEqualTo(3);
+    }
+
+    @Test
+    void aTimeOutRunsNothing() throws InterruptedException {
+        AtomicBoolean ran = new AtomicBoolean();
+        try (var all = exports.acquire(3)) {
+            Mono<Object> work = ReactorPermits.withPermit(
+                    exports, Duration.ofMillis(20), permit -> Mono.fromRunnable(() -> ran.set(true)));
+            assertThatThrownBy(work::block).isInstanceOf(SemaphoreTimeoutException.class);
+            assertThat(all.isValid()).isTrue();
+        }
+        assertThat(ran).isFalse();
+    }
+
+    @Test
+    void aLossFailsTheWorkAndCancelsIt() {
+        AtomicBoolean cancelled = new AtomicBoolean();
+        CompletableFuture<Object> outcome = ReactorPermits.withPermit(
+                        exports, LONG, permit -> Mono.never().doOnCancel(() -> cancelled.set(true)))
+                .toFuture();
+        await().until(() -> exports.statistics().held() == 1);
+
+        client.abort();
+
+        assertThatThrownBy(outcome::join).hasCauseInstanceOf(PermitLostException.class);
+        await().untilTrue(cancelled);
+    }
+
+    @Test
+    void aHundredThousandCancelledWaitsLeaveNothingHeld() throws InterruptedException {
+        BlockingQueue<Disposable> begun = new ArrayBlockingQueue<>(50);
+        Thread canceller = new Thread(() -> cancelAll(begun), "canceller");
+        canceller.start();
+        for (int i = 0; i < 100_000; i++) {
+            begun.put(ReactorPermits.withPermit(exports, LONG, permit -> Mono.never())
+                    .subscribe());
+        }
+        canceller.join();
+
+        await().atMost(LONG).untilAsserted(() -> {
+            SemaphoreStatistics end = exports.statistics();
+            assertThat(end.held()).isZero();
+            assertThat(end.waiting()).isZero();
+            assertThat(exports.availablePermits()).isEqualTo(3);
+        });
+        SemaphoreStatistics end = exports.statistics();
+        assertThat(end.withdrawn()).as("cancelled in time").isPositive();
+        assertThat(end.released()).as("cancelled while they held").isPositive();
+        assertThat(end.lost().values()).containsOnly(0L);
+    }
+
+    private static void cancelAll(BlockingQueue<Disposable> begun) {
+        try {
+            for (int i = 0; i < 100_000; i++) {
+                begun.take().dispose();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.github.distributedsemaphore.spring;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.reactor.ReactorPermits;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.reactivestreams.Publisher;
+import org.springframework.aop.ProxyMethodInvocation;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Calls of methods that return a {@code Mono} or a {@code Flux}. Apart, since Reactor need not be on the path. */
+final class PublisherCall {
+    private PublisherCall() {}
+
+    static Mono<Object> mono(
+            PermitMethod rule, DistributedSemaphore semaphore, int permits, ProxyMethodInvocation method) {
+        return flux(rule, semaphore, permits, method).singleOrEmpty();
+    }
+
+    static Flux<Object> flux(
+            PermitMethod rule, DistributedSemaphore semaphore, int permits, ProxyMethodInvocation method) {
+        return Flux.defer(() -> {
+            // The method itself may fail with a time-out of another semaphore, and then it was not skipped.
+            AtomicBoolean begun = new AtomicBoolean();
+            Flux<Object> guarded =
+                    ReactorPermits.using(() -> semaphore.acquireAsync(permits, rule.maxWait()), (PermitGroup group) -> {
+                        begun.set(true);
+                        return begin(rule, semaphore, group, method);
+                    });
+            return rule.skips()
+                    ? guarded.onErrorResume(
+                            failure -> failure instanceof SemaphoreTimeoutException && !begun.get(),
+                            failure -> Flux.empty())
+                    : guarded;
+        });
+    }
+
+    private static Publisher<Object> begin(
+            PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, ProxyMethodInvocation method) {
+        Publisher<?> work;
+        try {
+            work = (Publisher<?>) CurrentPermit.during(
+                    semaphore, group, () -> method.invocableClone().proceed());
+        } catch (Throwable failure) {
+            return Mono.error(failure);
+        }
+        if (work == null) {
+            return Mono.empty();
+        }
+        if (rule.interrupts()) {
+            return ReactorPermits.failOnLoss(group, work);
+        }
+        group.onLost(WithPermitInterceptor::warn);
+        return Flux.from(work);
+    }
+}

@@ -1,0 +1,173 @@
+package io.github.distributedsemaphore.spring;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.SpringProxy;
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
+import org.springframework.core.type.AnnotationMetadata;
+
+/**
+ * Turns {@link WithPermit} on. The starters for Spring Boot import it; without them an application does, beside a bean of type {@link
+ * io.github.distributedsemaphore.SemaphoreClient}.
+ *
+ * <pre>{@code
+ * @Configuration
+ * @Import(WithPermitConfiguration.class)
+ * class AppConfiguration {
+ *     @Bean
+ *     SemaphoreClient semaphores() {
+ *         return SemaphoreClient.connect("redis://cache");
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Needs spring-context and spring-aop, and no AspectJ.
+ */
+@Configuration(proxyBeanMethods = false)
+@Import(WithPermitConfiguration.ProxyCreator.class)
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+public class WithPermitConfiguration {
+    /** Creates it. */
+    public WithPermitConfiguration() {}
+
+    /**
+     * What applies to all methods, as a bean of the application.
+     *
+     * @param maxWait the longest wait of a method that does not state one
+     * @param order the place among the interceptors of a bean: a lower one is further outside
+     */
+    public record Settings(Duration maxWait, int order) {
+        /** 30 seconds, and outside of {@code @Transactional} and {@code @Cacheable}, which have the lowest precedence. */
+        public static final Settings DEFAULT = new Settings(Duration.ofSeconds(30), Ordered.LOWEST_PRECEDENCE - 100);
+
+        /**
+         * Checks them.
+         *
+         * @param maxWait see the record
+         * @param order see the record
+         * @throws IllegalArgumentException if the wait is negative
+         */
+        public Settings {
+            if (maxWait.isNegative()) {
+                throw new IllegalArgumentException(
+                        "The longest wait of @WithPermit methods is " + maxWait + ", it must not be negative");
+            }
+        }
+    }
+
+    /**
+     * The interceptor. It asks for the client at the first call only, so that it does not make beans before their time.
+     *
+     * @param beanFactory where the methods' clients come from
+     * @param settings what applies to all methods, if the application says so
+     * @return the advisor
+     */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static Advisor withPermitAdvisor(ConfigurableListableBeanFactory beanFactory, ObjectProvider<Settings> settings) {
+        Settings chosen = settings.getIfAvailable(() -> Settings.DEFAULT);
+        PermitMethods methods = new PermitMethods(beanFactory, chosen.maxWait());
+        DefaultPointcutAdvisor advisor = new DefaultPointcutAdvisor(methods, new WithPermitInterceptor(methods));
+        advisor.setOrder(chosen.order());
+        return advisor;
+    }
+
+    /**
+     * Stops the start if a bean has the annotation and no interceptor.
+     *
+     * @param beanFactory the beans
+     * @param advisor the interceptor
+     * @return the check
+     */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static SmartInitializingSingleton withPermitCheck(
+            ConfigurableListableBeanFactory beanFactory, @Qualifier("withPermitAdvisor") Advisor advisor) {
+        return new Check(beanFactory, (DefaultPointcutAdvisor) advisor);
+    }
+
+    /** Has Spring make proxies at all, as its own {@code @Enable} annotations do. */
+    static final class ProxyCreator implements ImportBeanDefinitionRegistrar {
+        @Override
+        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+        }
+    }
+
+    /** Looks at the singletons once all of them are there. */
+    private record Check(ConfigurableListableBeanFactory beanFactory, DefaultPointcutAdvisor advisor)
+            implements SmartInitializingSingleton {
+        @Override
+        public void afterSingletonsInstantiated() {
+            for (String name : beanFactory.getSingletonNames()) {
+                Object bean = beanFactory.getSingleton(name);
+                if (bean != null && !(bean instanceof AopInfrastructureBean)) {
+                    check(name, bean);
+                }
+            }
+        }
+
+        private void check(String name, Object bean) {
+            Set<Method> methods = ((PermitMethods) advisor.getPointcut())
+                    .of(AopProxyUtils.ultimateTargetClass(bean))
+                    .keySet();
+            if (methods.isEmpty()) {
+                return;
+            }
+            Advised proxy = bean instanceof Advised advised ? advised : null;
+            if (proxy == null ? !(bean instanceof SpringProxy) && isMadeHere(name) : !has(proxy)) {
+                throw new IllegalStateException("@WithPermit has no effect on bean '" + name
+                        + "' of " + bean.getClass()
+                        + ", which has no proxy: a BeanPostProcessor or BeanFactoryPostProcessor"
+                        + " needs it, so that it is made before proxies can be. Inject it there by ObjectProvider");
+            }
+            if (proxy != null && AopUtils.isJdkDynamicProxy(bean)) {
+                methods.forEach(method -> requireInInterface(name, method, proxy));
+            }
+        }
+
+        private boolean has(Advised proxy) {
+            return Arrays.asList(proxy.getAdvisors()).contains(advisor);
+        }
+
+        /** Not so for what a test put in the place of a bean. */
+        private boolean isMadeHere(String name) {
+            if (!beanFactory.containsBeanDefinition(name)) {
+                return false;
+            }
+            BeanDefinition definition = beanFactory.getMergedBeanDefinition(name);
+            return definition.getBeanClassName() != null || definition.getFactoryMethodName() != null;
+        }
+
+        private static void requireInInterface(String name, Method method, @Nullable Advised proxy) {
+            if (proxy != null && !PermitMethods.isInInterface(method, proxy.getProxiedInterfaces())) {
+                throw new IllegalStateException(
+                        "@WithPermit has no effect on " + method.toGenericString() + ": bean '"
+                                + name
+                                + "' has a proxy of the JDK, which has the methods of its interfaces only. Add the method to an"
+                                + " interface, or set proxyTargetClass = true (Spring Boot: spring.aop.proxy-target-class=true)");
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+package io.github.distributedsemaphore.spring;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.InterruptOnLoss;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.PermitLostException;
+import java.util.Optional;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.ProxyMethodInvocation;
+
+/** Runs the methods that {@link PermitMethods} finds. */
+final class WithPermitInterceptor implements MethodInterceptor {
+    private static final Logger LOG = LoggerFactory.getLogger(WithPermit.class);
+
+    private final PermitMethods methods;
+
+    WithPermitInterceptor(PermitMethods methods) {
+        this.methods = methods;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        PermitMethod rule = methods.of(call);
+        DistributedSemaphore semaphore = rule.semaphore(call);
+        CurrentPermit.refuseNested(semaphore);
+        int permits = rule.permits(call);
+        return switch (rule.result()) {
+            case PLAIN -> runPlain(rule, semaphore, permits, call);
+            case STAGE -> StageCall.start(rule, semaphore, permits, later(call)::proceed);
+            case MONO -> PublisherCall.mono(rule, semaphore, permits, later(call));
+            case FLUX -> PublisherCall.flux(rule, semaphore, permits, later(call));
+        };
+    }
+
+    /** A call keeps its place in the chain of interceptors: one that goes on later, or twice, needs a copy. */
+    private static ProxyMethodInvocation later(MethodInvocation call) {
+        return (ProxyMethodInvocation) ((ProxyMethodInvocation) call).invocableClone();
+    }
+
+    private static @Nullable Object runPlain(
+            PermitMethod rule, DistributedSemaphore semaphore, int permits, MethodInvocation call) throws Throwable {
+        Optional<PermitGroup> acquired;
+        try {
+            acquired = rule.skips()
+                    ? semaphore.tryAcquire(permits, rule.maxWait())
+                    : Optional.of(semaphore.acquire(permits, rule.maxWait()));
+        } catch (InterruptedException e) {
+            throw rule.interrupted(semaphore, e);
+        }
+        if (acquired.isEmpty()) {
+            return rule.skipped();
+        }
+        try (PermitGroup group = acquired.get()) {
+            if (rule.interrupts()) {
+                return runInterruptibly(semaphore, group, call);
+            }
+            group.onLost(WithPermitInterceptor::warn);
+            return CurrentPermit.during(semaphore, group, call::proceed);
+        }
+    }
+
+    private static @Nullable Object runInterruptibly(
+            DistributedSemaphore semaphore, PermitGroup group, MethodInvocation call) throws Throwable {
+        try (InterruptOnLoss guard = InterruptOnLoss.guard(group)) {
+            Object result;
+            try {
+                result = CurrentPermit.during(semaphore, group, call::proceed);
+            } catch (Throwable failure) {
+                PermitLoss loss = guard.loss().orElse(null);
+                throw loss == null ? failure : new PermitLostException(loss).initCause(failure);
+            }
+            guard.throwIfLost();
+            return result;
+        }
+    }
+
+    static void warn(PermitLoss loss) {
+        LOG.warn(
+                "A @WithPermit method goes on without its permit: slot {} of '{}' is lost: {}",
+                loss.slot(),
+                loss.semaphoreName(),
+                loss.reason());
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.distributedsemaphore.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.task.SimpleAsyncTaskExecutor;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+/** Where the permit is taken among the other interceptors of a bean. */
+final class OrderTest {
+    @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement(proxyTargetClass = true)
+    @EnableAsync(proxyTargetClass = true)
+    static class Beans {
+        @Bean
+        PlatformTransactionManager transactions() {
+            return new Transactions();
+        }
+
+        @Bean
+        SimpleAsyncTaskExecutor taskExecutor() {
+            return new SimpleAsyncTaskExecutor("async-");
+        }
+
+        @Bean
+        Exports exports() {
+            return new Exports();
+        }
+    }
+
+    /** Writes down what happens, and under which slot. */
+    @SuppressWarnings("serial")
+    static class Transactions extends AbstractPlatformTransactionManager {
+        final List<String> events = new CopyOnWriteArrayList<>();
+
+        @Override
+        protected Object doGetTransaction() {
+            return this;
+        }
+
+        @Override
+        protected void doBegin(Object transaction, org.springframework.transaction.TransactionDefinition definition) {
+            events.add("begin under " + CurrentPermit.get().isValid());
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            events.add("commit under " + CurrentPermit.get().isValid());
+        }
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {
+            events.add("rollback under " + CurrentPermit.get().isValid());
+        }
+    }
+
+    static class Exports {
+        @Transactional
+        @WithPermit("exports")
+        public void inTransaction() {}
+
+        @Async
+        @WithPermit("exports")
+        public CompletableFuture<String> async() {
+            return CompletableFuture.completedFuture(
+                    "slot " + CurrentPermit.get().slot());
+        }
+
+        @Async
+        @WithPermit("exports")
+        public void asyncPlain(CompletableFuture<String> seen) {
+            seen.complete(Thread.currentThread().getName() + " in slot "
+                    + CurrentPermit.get().slot());
+        }
+    }
+
+    @Test
+    void aTransactionBeginsAndCommitsUnderThePermit(@TempDir Path folder) {
+        try (TestContext context = TestContext.of(folder, Beans.class)) {
+            context.bean(Exports.class).inTransaction();
+
+            assertThat(context.bean(Transactions.class).events)
+                    .containsExactly("begin under true", "commit under true");
+        }
+    }
+
+    @Test
+    void anAsynchronousMethodTakesItsPermitOnItsOwnThread(@TempDir Path folder)
+            throws InterruptedException, ExecutionException {
+        try (TestContext context = TestContext.of(folder, Beans.class)) {
+            CompletableFuture<String> seen = new CompletableFuture<>();
+            context.bean(Exports.class).asyncPlain(seen);
+            assertThat(seen.get()).matches("async-\\d+ in slot [123]");
+            assertThat(context.bean(Exports.class).async().get()).matches("slot [123]");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package io.github.distributedsemaphore.spring;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.spring.WithPermit.IfFull;
+import java.nio.file.Path;
+import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.PriorityOrdered;
+
+final class RefusedAtStartTest {
+    @TempDir
+    Path folder;
+
+    static class OnPrivate {
+        @SuppressWarnings("UnusedMethod") // found by its annotation
+        @WithPermit("exports")
+        private void run() {}
+    }
+
+    static class OnStatic {
+        @WithPermit("exports")
+        static void run() {}
+    }
+
+    static class OnFinal {
+        @WithPermit("exports")
+        final void run() {}
+    }
+
+    static final class InFinalClass {
+        @WithPermit("exports")
+        void run() {}
+    }
+
+    record InRecord() {
+        @WithPermit("exports")
+        void run() {}
+    }
+
+    interface Port {
+        void other();
+    }
+
+    static class BesideItsInterface implements Port {
+        @Override
+        public void other() {}
+
+        @WithPermit("exports")
+        public void run() {}
+    }
+
+    static class SkipsPrimitive {
+        @WithPermit(name = "exports", ifFull = IfFull.SKIP)
+        int run() {
+            return 1;
+        }
+    }
+
+    static class ReturnsFuture {
+        @WithPermit("exports")
+        Future<String> run() {
+            return null;
+        }
+    }
+
+    static class ReturnsForeignPublisher {
+        @WithPermit("exports")
+        Flow.Publisher<String> run() {
+            return null;
+        }
+    }
+
+    static class NoName {
+        @WithPermit
+        void run() {}
+    }
+
+    static class NoSuchPlaceholder {
+        @WithPermit("${no.such.property}")
+        void run() {}
+    }
+
+    static class BrokenExpression {
+        @WithPermit("a-#{#}")
+        void run() {}
+    }
+
+    static class BadWait {
+        @WithPermit(name = "exports", maxWait = "soon")
+        void run() {}
+    }
+
+    static class NegativeWait {
+        @WithPermit(name = "exports", maxWait = "-1s")
+        void run() {}
+    }
+
+    static class NoPermits {
+        @WithPermit(name = "exports", permits = "0")
+        void run() {}
+    }
+
+    static class MadeTooEarly {
+        @WithPermit("exports")
+        void run() {}
+    }
+
+    static class NeedsItEarly {
+        @Bean
+        static EarlyPostProcessor early(MadeTooEarly bean) {
+            return new EarlyPostProcessor();
+        }
+    }
+
+    static class EarlyPostProcessor implements BeanPostProcessor, PriorityOrdered {
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
+
+    static Stream<Arguments> mistakes() {
+        return Stream.of(
+                Arguments.of(OnPrivate.class, "it is private"),
+                Arguments.of(OnStatic.class, "it is static"),
+                Arguments.of(OnFinal.class, "it is final"),
+                Arguments.of(InFinalClass.class, "in the final class"),
+                Arguments.of(InRecord.class, "in the final record"),
+                Arguments.of(BesideItsInterface.class, "proxy of the JDK"),
+                Arguments.of(SkipsPrimitive.class, "int cannot be"),
+                Arguments.of(ReturnsFuture.class, "returns a java.util.concurrent.Future"),
+                Arguments.of(ReturnsForeignPublisher.class, "returns a java.util.concurrent.Flow$Publisher"),
+                Arguments.of(NoName.class, "has no name"),
+                Arguments.of(NoSuchPlaceholder.class, "no.such.property"),
+                Arguments.of(BrokenExpression.class, ""),
+                Arguments.of(BadWait.class, "maxWait = 'soon'"),
+                Arguments.of(NegativeWait.class, "must not be negative"),
+                Arguments.of(NoPermits.class, "permits = '0'"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("mistakes")
+    void aMistakeStopsTheStartAndIsNamed(Class<?> bean, String problem) {
+        assertThatThrownBy(() -> TestContext.of(folder, bean).close()).hasStackTraceContaining(problem);
+    }
+
+    @Test
+    void aBeanThatIsMadeBeforeProxiesAreStopsTheStart() {
+        assertThatThrownBy(() -> TestContext.of(folder, MadeTooEarly.class, NeedsItEarly.class)
+                        .close())
+                .hasMessageContaining("MadeTooEarly")
+                .hasMessageContaining("has no proxy");
+    }
+}
