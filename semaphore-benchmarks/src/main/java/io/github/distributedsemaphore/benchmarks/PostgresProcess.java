@@ -28,12 +28,13 @@ final class PostgresProcess implements MeasuredServer {
     private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
     private final int port = freePort();
+    private final Path home;
     private final Path log;
     private final Process process;
     private final Connection connection;
 
     PostgresProcess(Path folder) {
-        Path home = folder.resolve("postgresql-" + port);
+        home = folder.resolve("postgresql-" + port);
         Path data = home.resolve("data");
         log = home.resolve("log");
         try {
@@ -80,7 +81,7 @@ final class PostgresProcess implements MeasuredServer {
         command.add(inDebian(program));
         command.addAll(List.of(words));
         return new ProcessBuilder(command)
-                .directory(log.getParent().toFile())
+                .directory(home.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                 .start();
