@@ -24,6 +24,8 @@ interface Contestant extends AutoCloseable {
             case ONE_FREE_SPECIFICATION -> OneFreeContestant.ofSpecification(variant, uri);
             case REFUSED -> new RefusedContestant(variant, uri);
             case DECLARE_AND_CONFIRM -> new RequestsContestant(variant, uri, true);
+            case UPDATES -> new PostgresContestant.Updates(variant, uri);
+            case ADVISORY_LOCKS -> new PostgresContestant.AdvisoryLocks(variant, uri);
             case ROUND_TRIP -> new RequestsContestant(variant, uri, false);
         };
     }

@@ -32,10 +32,14 @@ enum Mode {
     /** No semaphore: the declaration of an exclusive queue, and a message with its confirm. */
     DECLARE_AND_CONFIRM("declare-and-confirm"),
     /** No semaphore: a message to RabbitMQ with its confirm. */
-    ROUND_TRIP("publish-and-confirm");
+    ROUND_TRIP("publish-and-confirm"),
+    /** No semaphore: two UPDATEs in PostgreSQL, each a commit. */
+    UPDATES("two-updates"),
+    /** A semaphore of advisory locks of PostgreSQL that are polled. */
+    ADVISORY_LOCKS("advisory-locks");
 
     private static final Set<Mode> EXCLUDING_NOBODY =
-            EnumSet.of(FLOOR, STREAM, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
+            EnumSet.of(FLOOR, STREAM, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP, UPDATES);
 
     private final String label;
 
