@@ -11,6 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +23,7 @@ import org.slf4j.LoggerFactory;
 final class RealEnvironment implements Environment {
     private static final Logger LOG = LoggerFactory.getLogger(RealEnvironment.class);
     private static final AtomicInteger CLIENTS = new AtomicInteger();
+    private static final long NANOS_UNTIL_RETRY = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final ScheduledThreadPoolExecutor timer;
     private final ThreadFactory workerThreads;
@@ -30,12 +32,19 @@ final class RealEnvironment implements Environment {
     private final @Nullable Executor callbacks;
 
     RealEnvironment(@Nullable Executor callbacks) {
+        this(callbacks, RealEnvironment::daemons);
+    }
+
+    /** Takes what makes threads by the beginning of their names. */
+    RealEnvironment(@Nullable Executor callbacks, Function<String, ThreadFactory> threads) {
         this.callbacks = callbacks;
         String client = "semaphore-" + CLIENTS.incrementAndGet();
-        timer = new ScheduledThreadPoolExecutor(1, daemons(client + "-timer"));
+        timer = new ScheduledThreadPoolExecutor(1, threads.apply(client + "-timer"));
+        // Made now, so that a machine that runs out of threads later still has the one that tries again.
+        timer.prestartCoreThread();
         timer.setRemoveOnCancelPolicy(true);
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        workerThreads = daemons(client + "-worker");
+        workerThreads = threads.apply(client + "-worker");
         workers = Executors.newCachedThreadPool(workerThreads);
     }
 
@@ -63,7 +72,15 @@ final class RealEnvironment implements Environment {
         } catch (RejectedExecutionException e) {
             LOG.trace("The client is closed, a thread is made for its last task", e);
             workerThreads.newThread(() -> runLogged(task)).start();
+        } catch (OutOfMemoryError e) {
+            retryLater(task, e);
         }
+    }
+
+    /** The machine has no thread left. A task that is dropped could leave its semaphore blocked, so it is tried again. */
+    private void retryLater(Runnable task, OutOfMemoryError noThread) {
+        LOG.error("No thread can be made for a task of the semaphore client, trying again", noThread);
+        schedule(task, NANOS_UNTIL_RETRY);
     }
 
     @Override

@@ -312,6 +312,24 @@ class RealThreadsTest {
     }
 
     @Test
+    void aTaskForWhichNoThreadCanBeMadeIsTriedAgain() throws Exception {
+        AtomicInteger failures = new AtomicInteger(2);
+        Environment environment = new RealEnvironment(null, name -> task -> {
+            if (name.endsWith("-worker") && failures.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("unable to create native thread (by the test)");
+            }
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            return thread;
+        });
+        CountDownLatch ran = new CountDownLatch(1);
+        environment.execute(ran::countDown);
+        assertThat(ran.await(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(failures).hasNegativeValue();
+        environment.close();
+    }
+
+    @Test
     void tasksRunAlsoAfterCloseAndTimersDoNot() throws Exception {
         Environment environment = new RealEnvironment(null);
         AtomicInteger fired = new AtomicInteger();

@@ -4,7 +4,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Keeps interrupts away from work that must not be broken off, and hands them back at its end, for an adapter whose calls
- * neither give up because of an interrupt nor swallow it (see {@link BackendSession}). An interrupted thread closes the file
+ * neither give up because of an interrupt nor swallow it (see {@link io.github.distributedsemaphore.spi.BackendSession}). An interrupted thread closes the file
  * channel that it works on, and in a virtual thread the socket; a request that is broken off has an unknown outcome.
  *
  * <p>For use in a {@code try} statement, by one thread:

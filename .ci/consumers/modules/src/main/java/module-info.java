@@ -1,0 +1,3 @@
+module example.consumer {
+    requires io.github.distributedsemaphore.api;
+}

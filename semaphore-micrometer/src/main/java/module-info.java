@@ -1,0 +1,11 @@
+/** Meters and observations of semaphores, for Micrometer. */
+// Micrometer names its modules in manifests only.
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
+module io.github.distributedsemaphore.micrometer {
+    requires transitive io.github.distributedsemaphore.api;
+    requires transitive micrometer.core;
+    requires transitive micrometer.observation;
+    requires static org.jspecify;
+
+    exports io.github.distributedsemaphore.micrometer;
+}

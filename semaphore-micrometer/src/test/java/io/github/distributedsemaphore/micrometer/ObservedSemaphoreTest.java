@@ -1,0 +1,99 @@
+package io.github.distributedsemaphore.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.test.TestSemaphores;
+import io.micrometer.common.KeyValue;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ObservedSemaphoreTest {
+    private final TestSemaphores semaphores = TestSemaphores.manual();
+    private final List<Observation.Context> ended = new CopyOnWriteArrayList<>();
+    private final ObservationRegistry registry = ObservationRegistry.create();
+    private final DistributedSemaphore exports;
+
+    ObservedSemaphoreTest() {
+        registry.observationConfig().observationHandler(new ObservationHandler<Observation.Context>() {
+            @Override
+            public void onStop(Observation.Context context) {
+                ended.add(context);
+            }
+
+            @Override
+            public boolean supportsContext(Observation.Context context) {
+                return true;
+            }
+        });
+        exports = new ObservedSemaphore(semaphores.create("exports", 1), registry);
+    }
+
+    @AfterEach
+    void close() {
+        semaphores.close();
+    }
+
+    private String outcome() {
+        Observation.Context last = ended.get(ended.size() - 1);
+        assertThat(last.getName()).isEqualTo("distributed.semaphore.wait");
+        assertThat(last.getContextualName()).isEqualTo("acquire exports");
+        assertThat(last.getLowCardinalityKeyValue("semaphore")).isEqualTo(KeyValue.of("semaphore", "exports"));
+        KeyValue outcome = last.getLowCardinalityKeyValue("outcome");
+        return outcome == null ? "none" : outcome.getValue();
+    }
+
+    @Test
+    void aPermitThatIsGrantedOrRefusedEndsTheObservation() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        assertThat(outcome()).isEqualTo("granted");
+        assertThat(ended.get(0).getHighCardinalityKeyValue("slot")).isEqualTo(KeyValue.of("slot", "1"));
+        assertThat(exports.tryAcquire()).isEmpty();
+        assertThat(outcome()).isEqualTo("refused");
+        permit.release();
+        assertThat(ended).hasSize(2);
+    }
+
+    @Test
+    void aFutureIsObservedUntilItEnds() {
+        Permit permit = exports.acquireAsync().join();
+        CompletableFuture<Permit> late = exports.acquireAsync(Duration.ofSeconds(1));
+        assertThat(ended).hasSize(1);
+        semaphores.advance(Duration.ofSeconds(1));
+        assertThat(late).isCompletedExceptionally();
+        assertThat(outcome()).isEqualTo("timed_out");
+        CompletableFuture<Permit> left = exports.acquireAsync();
+        left.cancel(false);
+        assertThat(outcome()).isEqualTo("withdrawn");
+        permit.release();
+        semaphores.assertNothingHeld();
+    }
+
+    @Test
+    void aTaskIsObservedUntilItBegins() {
+        CompletableFuture<String> task = new CompletableFuture<>();
+        CompletableFuture<String> done = exports.withPermitAsync(Duration.ofSeconds(1), permit -> task);
+        semaphores.advance(Duration.ZERO);
+        assertThat(outcome()).isEqualTo("granted");
+        task.complete("done");
+        assertThat(done.join()).isEqualTo("done");
+        assertThat(ended).hasSize(1);
+    }
+
+    @Test
+    void aFailureIsKept() {
+        DistributedSemaphore missing = new ObservedSemaphore(semaphores.client().semaphore("missing"), registry);
+        assertThatThrownBy(missing::tryAcquire).isInstanceOf(NoSuchSemaphoreException.class);
+        assertThat(ended.get(0).getError()).isInstanceOf(NoSuchSemaphoreException.class);
+    }
+}

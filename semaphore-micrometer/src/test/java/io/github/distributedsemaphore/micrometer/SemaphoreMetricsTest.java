@@ -1,0 +1,166 @@
+package io.github.distributedsemaphore.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.test.TestSemaphores;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class SemaphoreMetricsTest {
+    private final TestSemaphores semaphores = TestSemaphores.manual();
+    private final SemaphoreClient client = semaphores.client();
+    private final MeterRegistry registry = new SimpleMeterRegistry();
+    private final DistributedSemaphore exports = semaphores.create("exports", 2);
+
+    @AfterEach
+    void close() {
+        semaphores.close();
+    }
+
+    private SemaphoreMetrics bound(SemaphoreMetrics.Builder builder) {
+        SemaphoreMetrics metrics = builder.build();
+        metrics.bindTo(registry);
+        return metrics;
+    }
+
+    private double value(String name, String... tags) {
+        return registry.get("distributed.semaphore." + name)
+                .tags(tags)
+                .meter()
+                .measure()
+                .iterator()
+                .next()
+                .getValue();
+    }
+
+    @Test
+    void theVersionOfMicrometerIsTheOneOfThisRun() {
+        assertThat(MeterRegistry.class
+                        .getProtectionDomain()
+                        .getCodeSource()
+                        .getLocation()
+                        .toString())
+                .contains("micrometer-core-" + System.getProperty("micrometer.expected") + ".jar");
+    }
+
+    @Test
+    void gaugesSayWhatIsNow() {
+        bound(SemaphoreMetrics.builder(client));
+        Permit one = exports.tryAcquire().orElseThrow();
+        Permit two = exports.tryAcquire().orElseThrow();
+        CompletableFuture<Permit> waiting = exports.acquireAsync();
+        semaphores.advance(Duration.ZERO);
+        assertThat(value("held", "semaphore", "exports")).isEqualTo(2);
+        assertThat(value("waiters")).isEqualTo(1);
+        assertThat(value("validity")).isPositive();
+        one.release();
+        two.release();
+        waiting.join().release();
+        assertThat(value("held")).isZero();
+        assertThat(value("waiters")).isZero();
+        assertThat(value("validity")).isNaN();
+    }
+
+    @Test
+    void aLossIsCountedByItsCause() {
+        bound(SemaphoreMetrics.builder(client).names("exports"));
+        assertThat(value("losses", "cause", "taken_by_backend")).isZero();
+        semaphores.lose(exports.tryAcquire().orElseThrow());
+        semaphores.lose(exports.tryAcquire().orElseThrow(), LossCause.SESSION_ENDED);
+        assertThat(value("losses", "cause", "taken_by_backend")).isEqualTo(1);
+        assertThat(value("losses", "cause", "session_ended")).isEqualTo(1);
+        assertThat(value("losses", "cause", "not_renewed_in_time")).isZero();
+    }
+
+    @Test
+    void aScrapeAsksNoBackend() {
+        bound(SemaphoreMetrics.builder(client).names("exports"));
+        semaphores.unavailable(Duration.ofDays(1));
+        registry.forEachMeter(meter -> meter.measure()
+                .forEach(measurement -> assertThat(measurement.getValue())
+                        .satisfiesAnyOf(
+                                value -> assertThat(value).isNotNegative(),
+                                value -> assertThat(value).isNaN())));
+    }
+
+    @Test
+    void allMetersOfANameHaveTheSameTagKeys() {
+        bound(SemaphoreMetrics.builder(client).names("exports", "imports").tags(List.of(Tag.of("app", "shop"))));
+        registry.getMeters().stream()
+                .collect(Collectors.groupingBy(meter -> meter.getId().getName()))
+                .forEach((name, meters) -> {
+                    Set<Set<String>> keys = meters.stream()
+                            .map(meter -> meter.getId().getTags().stream()
+                                    .map(Tag::getKey)
+                                    .collect(Collectors.toSet()))
+                            .collect(Collectors.toSet());
+                    assertThat(keys).as(name).hasSize(1);
+                    assertThat(keys.iterator().next()).contains("semaphore", "backend", "app");
+                });
+    }
+
+    @Test
+    void namesBeyondAHundredShareASeries() {
+        bound(SemaphoreMetrics.builder(client));
+        for (int i = 0; i < 150; i++) {
+            semaphores.create("tenant " + i, 1).tryAcquire().orElseThrow().release();
+        }
+        assertThat(registry.get("distributed.semaphore.held").meters()).hasSize(101);
+        assertThat(value("releases", "semaphore", "other")).isEqualTo(50);
+    }
+
+    @Test
+    void manyNamesMayShareATag() {
+        bound(SemaphoreMetrics.builder(client).nameTag(name -> name.replaceAll("\\d+", "N")));
+        Permit one = semaphores.create("tenant 1", 1).tryAcquire().orElseThrow();
+        Permit two = semaphores.create("tenant 2", 1).tryAcquire().orElseThrow();
+        assertThat(value("held", "semaphore", "tenant N")).isEqualTo(2);
+        one.release();
+        two.release();
+    }
+
+    @Test
+    void closingRemovesTheMetersAndCountsNoMore() {
+        SemaphoreMetrics metrics = bound(SemaphoreMetrics.builder(client).names("exports"));
+        assertThat(registry.getMeters()).isNotEmpty();
+        metrics.close();
+        metrics.close();
+        exports.tryAcquire().orElseThrow().release();
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void limitsAreSampledInTheBackground() {
+        Permit held = exports.tryAcquire().orElseThrow();
+        try (SemaphoreMetrics metrics =
+                bound(SemaphoreMetrics.builder(client).names("exports").sampleLimits(Duration.ofSeconds(1)))) {
+            assertThat(metrics).isNotNull();
+            while (Double.isNaN(value("limit"))) {
+                Thread.onSpinWait();
+            }
+            assertThat(value("limit")).isEqualTo(2);
+            assertThat(value("free")).isEqualTo(1);
+        }
+        held.release();
+    }
+
+    @Test
+    void aSampleThatIsOutOfRangeNamesTheBounds() {
+        assertThatThrownBy(() -> SemaphoreMetrics.builder(client).sampleLimits(Duration.ofMillis(5)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("PT0.005S", "1s", "1h");
+    }
+}
