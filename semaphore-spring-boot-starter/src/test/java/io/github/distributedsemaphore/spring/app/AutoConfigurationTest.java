@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.spring.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -9,17 +10,22 @@ import io.github.distributedsemaphore.spring.boot.NoBackendException;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoreConnectionDetails;
 import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
+import io.github.distributedsemaphore.spring.boot.SemaphoreMetricsAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfiguration;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
-import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -47,23 +53,26 @@ final class AutoConfigurationTest {
     @Test
     void theStartOfAnApplicationWithoutABackendPrintsWhatToSet(CapturedOutput output) {
         try {
-            new org.springframework.boot.builder.SpringApplicationBuilder(SemaphoreAutoConfiguration.class)
-                    .web(org.springframework.boot.WebApplicationType.NONE)
+            new SpringApplicationBuilder(SemaphoreAutoConfiguration.class)
+                    .web(WebApplicationType.NONE)
                     .run()
                     .close();
         } catch (RuntimeException expected) {
             assertThat(expected).hasRootCauseInstanceOf(NoBackendException.class);
         }
-        assertThat(output).contains("APPLICATION FAILED TO START", "set distributed-semaphore.uri, such as redis://cache:6379");
+        assertThat(output)
+                .contains("APPLICATION FAILED TO START", "set distributed-semaphore.uri, such as redis://cache:6379");
     }
 
     @Test
     void semaphoresAreCreatedAtTheStart() {
-        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3").run(context -> {
-            SemaphoreClient client = context.getBean(SemaphoreClient.class);
-            assertThat(client.admin().status("exports").orElseThrow().limit()).isEqualTo(3);
-            assertThat(context.getBean(SemaphoreHealth.class).check()).containsEntry("held", 0);
-        });
+        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3")
+                .run(context -> {
+                    SemaphoreClient client = context.getBean(SemaphoreClient.class);
+                    assertThat(client.admin().status("exports").orElseThrow().limit())
+                            .isEqualTo(3);
+                    assertThat(context.getBean(SemaphoreHealth.class).check()).containsEntry("held", 0);
+                });
     }
 
     @Test
@@ -78,8 +87,7 @@ final class AutoConfigurationTest {
                     .run(context -> assertThat(limitOf(other)).isEqualTo(5));
             wantsThree
                     .withPropertyValues("distributed-semaphore.semaphores.exports.on-conflict=fail")
-                    .run(context -> assertThat(context.getStartupFailure())
-                            .hasRootCauseInstanceOf(LimitConflictException.class));
+                    .run(context -> assertThat(context.getStartupFailure()).isInstanceOf(LimitConflictException.class));
             wantsThree.run(context -> assertThat(limitOf(other)).isEqualTo(3));
         }
     }
@@ -100,7 +108,8 @@ final class AutoConfigurationTest {
     @Test
     void aClientOfTheApplicationComesFirst() {
         runner.withUserConfiguration(OwnClient.class)
-                .run(context -> assertThat(context).hasSingleBean(SemaphoreClient.class).hasBean("own"));
+                .run(context ->
+                        assertThat(context).hasSingleBean(SemaphoreClient.class).hasBean("own"));
     }
 
     static class OwnClient {
@@ -112,7 +121,9 @@ final class AutoConfigurationTest {
 
     @Test
     void connectionDetailsSayWhereTheBackendIs() {
-        runner.withBean(SemaphoreConnectionDetails.class, () -> SemaphoreConnectionDetails.of(backend, null, null, null))
+        runner.withBean(
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of(backend, null, null, null))
                 .run(context -> assertThat(context.getBean(SemaphoreClient.class)
                                 .guarantees()
                                 .backend())
@@ -121,10 +132,17 @@ final class AutoConfigurationTest {
 
     @Test
     void twoConnectionsAreNotChosenFrom() {
-        runner.withBean("a", SemaphoreConnectionDetails.class, () -> SemaphoreConnectionDetails.of("redis://a", null, null, null))
-                .withBean("b", SemaphoreConnectionDetails.class, () -> SemaphoreConnectionDetails.of("amqp://b", null, null, null))
+        runner.withBean(
+                        "a",
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of("redis://a", null, null, null))
+                .withBean(
+                        "b",
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of("amqp://b", null, null, null))
                 .run(context -> assertThat(context.getStartupFailure())
-                        .hasStackTraceContaining("Several backends for distributed semaphores are configured: redis://a, amqp://b"));
+                        .hasStackTraceContaining(
+                                "Several backends for distributed semaphores are configured: redis://a, amqp://b"));
     }
 
     @Test
@@ -144,14 +162,36 @@ final class AutoConfigurationTest {
     }
 
     @Test
+    void metersAreThereToBeBound() {
+        ApplicationContextRunner withMetrics = inMemory.withConfiguration(
+                        AutoConfigurations.of(SemaphoreMetricsAutoConfiguration.class))
+                .withPropertyValues("distributed-semaphore.semaphores.exports.limit=3");
+        withMetrics.run(context -> {
+            SimpleMeterRegistry registry = new SimpleMeterRegistry();
+            context.getBean(MeterBinder.class).bindTo(registry);
+            assertThat(registry.get("distributed.semaphore.held")
+                            .tag("semaphore", "exports")
+                            .gauge()
+                            .value())
+                    .isZero();
+        });
+        withMetrics
+                .withPropertyValues("distributed-semaphore.metrics.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean(MeterBinder.class));
+    }
+
+    @Test
     void methodsWaitAsLongAsThePropertySays() {
         inMemory.withPropertyValues(
-                        "distributed-semaphore.semaphores.exports.limit=1", "distributed-semaphore.methods.max-wait=10ms")
+                        "distributed-semaphore.semaphores.exports.limit=1",
+                        "distributed-semaphore.methods.max-wait=10ms")
                 .withBean(Exports.class)
                 .run(context -> {
-                    try (var all = context.getBean(SemaphoreClient.class).semaphore("exports").acquire()) {
+                    try (var all = context.getBean(SemaphoreClient.class)
+                            .semaphore("exports")
+                            .acquire()) {
                         assertThat(all.isValid()).isTrue();
-                        assertThat(org.assertj.core.api.Assertions.catchThrowable(
+                        assertThat(catchThrowable(
                                         () -> context.getBean(Exports.class).export()))
                                 .hasMessageContaining("10ms");
                     }
@@ -170,9 +210,12 @@ final class AutoConfigurationTest {
                             "distributed-semaphore.semaphores.exports.limit=3",
                             "distributed-semaphore.shutdown.await-holders=10ms")
                     .run(context -> {
-                        var forgotten = context.getBean(SemaphoreClient.class).semaphore("exports").acquire();
+                        var forgotten = context.getBean(SemaphoreClient.class)
+                                .semaphore("exports")
+                                .acquire();
                         assertThat(forgotten.isValid()).isTrue();
-                        assertThat(other.semaphore("exports").availablePermits()).isEqualTo(2);
+                        assertThat(other.semaphore("exports").availablePermits())
+                                .isEqualTo(2);
                     });
             assertThat(other.semaphore("exports").availablePermits()).isEqualTo(3);
         }
@@ -180,14 +223,14 @@ final class AutoConfigurationTest {
 
     @Test
     void everyPropertyHasADescription() throws IOException {
-        try (InputStream found = SemaphoreAutoConfiguration.class.getResourceAsStream(
-                "/META-INF/spring-configuration-metadata.json")) {
+        try (InputStream found =
+                SemaphoreAutoConfiguration.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
             String metadata = new String(found.readAllBytes(), StandardCharsets.UTF_8);
             String properties = metadata.substring(metadata.indexOf("\"properties\""));
             String[] names = properties.split("\"name\": \"distributed-semaphore");
             assertThat(names.length - 1).isGreaterThanOrEqualTo(8);
-            assertThat(java.util.Arrays.stream(names).skip(1)).allSatisfy(property -> assertThat(property)
-                    .contains("\"description\""));
+            assertThat(Arrays.stream(names).skip(1))
+                    .allSatisfy(property -> assertThat(property).contains("\"description\""));
         }
     }
 }

@@ -17,6 +17,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param semaphores Semaphores to have before the application takes its first permit, by name.
  * @param methods Methods that are annotated with WithPermit.
  * @param health Health indicator.
+ * @param metrics Meters.
  * @param shutdown Shutdown of the application.
  */
 @ConfigurationProperties("distributed-semaphore")
@@ -28,6 +29,7 @@ public record SemaphoreProperties(
         @DefaultValue Map<String, Semaphore> semaphores,
         @DefaultValue Methods methods,
         @DefaultValue Health health,
+        @DefaultValue Metrics metrics,
         @DefaultValue Shutdown shutdown) {
     /**
      * A semaphore to have.
@@ -77,6 +79,13 @@ public record SemaphoreProperties(
      * @param timeout Longest wait for an answer of the backend.
      */
     public record Health(@DefaultValue("2s") Duration timeout) {}
+
+    /**
+     * Meters.
+     *
+     * @param enabled Whether to register meters, where semaphore-micrometer is on the path.
+     */
+    public record Metrics(@DefaultValue("true") boolean enabled) {}
 
     /**
      * Shutdown.
