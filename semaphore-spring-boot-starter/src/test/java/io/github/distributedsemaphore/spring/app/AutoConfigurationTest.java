@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spring.WithPermit;
 import io.github.distributedsemaphore.spring.boot.NoBackendException;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
@@ -19,9 +20,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.ServiceLoader;
 import java.util.UUID;
+import org.apache.commons.logging.LogFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
@@ -30,6 +36,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 
 /** What the properties do, without a server. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -178,6 +186,22 @@ final class AutoConfigurationTest {
         withMetrics
                 .withPropertyValues("distributed-semaphore.metrics.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean(MeterBinder.class));
+    }
+
+    @Test
+    void theBackendsOnThePathAreKnownAheadOfTime() {
+        RuntimeHints hints = new RuntimeHints();
+        SpringFactoriesLoader.forResourceLocation("META-INF/spring/aot.factories")
+                .load(RuntimeHintsRegistrar.class, FailureHandler.logging(LogFactory.getLog(getClass())))
+                .stream()
+                .filter(registrar -> registrar.getClass().getName().startsWith("io.github.distributedsemaphore"))
+                .forEach(registrar -> registrar.registerHints(hints, getClass().getClassLoader()));
+
+        assertThat(RuntimeHintsPredicates.resource().forResource("META-INF/services/" + BackendProvider.class.getName()))
+                .accepts(hints);
+        ServiceLoader.load(BackendProvider.class).stream()
+                .forEach(provider -> assertThat(RuntimeHintsPredicates.reflection().onType(provider.type()))
+                        .accepts(hints));
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.lang.annotation.Target;
 import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
@@ -41,7 +42,8 @@ public @interface ConditionalOnBackend {
                     : ConditionOutcome.noMatch(message.because("no module serves it"));
         }
 
-        private static boolean isServed(String scheme, ClassLoader loader) {
+        @SuppressWarnings("NullAway") // null is the system's class loader
+        private static boolean isServed(String scheme, @Nullable ClassLoader loader) {
             try {
                 return ServiceLoader.load(BackendProvider.class, loader).stream()
                         .anyMatch(provider -> provider.get().schemes().contains(scheme));

@@ -59,8 +59,7 @@ public interface SemaphoreConnectionDetails extends ConnectionDetails {
                 @Nullable String username,
                 @Nullable String password,
                 @Nullable SslBundle sslBundle) implements SemaphoreConnectionDetails {
-            /** Without the password. */
-            @Override
+            @Override // without the password
             public String toString() {
                 return uri;
             }

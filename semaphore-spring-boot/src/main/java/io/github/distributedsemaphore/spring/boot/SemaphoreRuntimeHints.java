@@ -10,6 +10,7 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 /** What an application that is compiled ahead of time finds by name: the backends on its path. */
 final class SemaphoreRuntimeHints implements RuntimeHintsRegistrar {
     @Override
+    @SuppressWarnings("NullAway") // null is the system's class loader
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
         hints.resources().registerPattern("META-INF/services/" + BackendProvider.class.getName());
         ServiceLoader.load(BackendProvider.class, loader).stream()
