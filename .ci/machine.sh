@@ -44,6 +44,7 @@ without_services() {
 can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
 
 # install_missing COMMAND...: sees to a JDK, Maven and those commands: installs them on Debian, elsewhere says what to install.
+# With NO_INSTALL in the environment it only says what is missing.
 install_missing() {
   local missing
   mapfile -t missing < <(missing_packages "$@")
@@ -51,11 +52,12 @@ install_missing() {
   if [[ -n ${JAVA_HOME:-} ]] && (($(java_major) < MIN_JAVA)); then
     die "JAVA_HOME=$JAVA_HOME holds no JDK of version $MIN_JAVA or newer; set it to one that does, or unset it"
   fi
+  if [[ -n ${NO_INSTALL:-} ]]; then die "missing: ${missing[*]}; without --no-install they are installed from Debian's packages"; fi
   if ! can_install; then
     die "missing: ${missing[*]}. On Debian or Ubuntu: sudo apt-get install ${missing[*]}." \
       "Elsewhere: a JDK of version $MIN_JAVA or newer and Maven 3.8.7 or newer${*:+, and the commands $*}, all on the PATH."
   fi
-  say "installing ${missing[*]}"
+  say "going to install from Debian's packages: ${missing[*]} (--no-install leaves the machine as it is)"
   apt-get update -qq >&2
   DEBIAN_FRONTEND=noninteractive without_services apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
   mapfile -t missing < <(missing_packages "$@")

@@ -197,10 +197,12 @@ final class AutoConfigurationTest {
                 .filter(registrar -> registrar.getClass().getName().startsWith("io.github.distributedsemaphore"))
                 .forEach(registrar -> registrar.registerHints(hints, getClass().getClassLoader()));
 
-        assertThat(RuntimeHintsPredicates.resource().forResource("META-INF/services/" + BackendProvider.class.getName()))
+        assertThat(RuntimeHintsPredicates.resource()
+                        .forResource("META-INF/services/" + BackendProvider.class.getName()))
                 .accepts(hints);
         ServiceLoader.load(BackendProvider.class).stream()
-                .forEach(provider -> assertThat(RuntimeHintsPredicates.reflection().onType(provider.type()))
+                .forEach(provider -> assertThat(
+                                RuntimeHintsPredicates.reflection().onType(provider.type()))
                         .accepts(hints));
     }
 

@@ -40,7 +40,8 @@ final class MockedBeanTest {
 
     @Test
     void theContextStartsWithTheMock() {
-        assertThat(Mockito.mockingDetails(context.getBean(Exports.class)).isMock()).isTrue();
+        assertThat(Mockito.mockingDetails(context.getBean(Exports.class)).isMock())
+                .isTrue();
         assertThat(exports.export()).isNull();
     }
 }
