@@ -32,6 +32,9 @@ public @interface ConditionalOnBackend {
 
     /** The condition. */
     final class OnBackend extends SpringBootCondition {
+        /** Creates it. */
+        public OnBackend() {}
+
         @Override
         public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
             Map<String, Object> attributes = metadata.getAnnotationAttributes(ConditionalOnBackend.class.getName());
