@@ -1,4 +1,4 @@
-/** The backend for Redis: numbered slots in a hash, taken by optimistic transactions. */
+/** The backend for Redis: numbered slots in sets, taken by optimistic transactions. */
 // Lettuce names itself by Automatic-Module-Name and has no descriptor; nothing of it is in our signatures.
 @SuppressWarnings("requires-automatic")
 module io.github.distributedsemaphore.redis {

@@ -22,17 +22,19 @@ import org.jspecify.annotations.Nullable;
 /** Finds the adapter for a URI and puts the engine on top of it. */
 public final class Clients {
     /** For the error message only: the modules of this project by the schemes they serve. */
-    private static final Map<String, String> KNOWN_MODULES = Map.of(
-            "local", "semaphore-local",
-            "memory", "semaphore-test",
-            "redis", "semaphore-redis",
-            "rediss", "semaphore-redis",
-            "redis-sentinel", "semaphore-redis",
-            "redis-cluster", "semaphore-redis",
-            "amqp", "semaphore-rabbitmq",
-            "amqps", "semaphore-rabbitmq",
-            "consul", "semaphore-consul",
-            "consul+https", "semaphore-consul");
+    private static final Map<String, String> KNOWN_MODULES = Map.ofEntries(
+            Map.entry("local", "semaphore-local"),
+            Map.entry("memory", "semaphore-test"),
+            Map.entry("redis", "semaphore-redis"),
+            Map.entry("rediss", "semaphore-redis"),
+            Map.entry("redis-sentinel", "semaphore-redis"),
+            Map.entry("redis-cluster", "semaphore-redis"),
+            Map.entry("amqp", "semaphore-rabbitmq"),
+            Map.entry("amqps", "semaphore-rabbitmq"),
+            Map.entry("consul", "semaphore-consul"),
+            Map.entry("consul+https", "semaphore-consul"),
+            Map.entry("postgresql", "semaphore-jdbc"),
+            Map.entry("jdbc", "semaphore-jdbc"));
 
     private Clients() {}
 

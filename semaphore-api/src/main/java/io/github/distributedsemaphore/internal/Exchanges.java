@@ -357,6 +357,10 @@ final class Exchanges {
         }
         RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
         postponed.forEach(returning -> returning.failed(unconfirmed));
+        if (coordinator.isClosed()) {
+            // The end of the session frees them. To try again and again would keep it from coming.
+            return;
+        }
         agenda.keep(postponed);
         outage.retryLater();
     }

@@ -4,6 +4,7 @@ import static io.github.distributedsemaphore.benchmarks.Mode.FLOOR;
 import static io.github.distributedsemaphore.benchmarks.Mode.REDISSON;
 import static io.github.distributedsemaphore.benchmarks.Mode.REDISSON_EXPIRABLE;
 import static io.github.distributedsemaphore.benchmarks.Mode.SEMAPHORE;
+import static io.github.distributedsemaphore.benchmarks.Mode.STREAM;
 
 import java.util.List;
 import java.util.function.Function;
@@ -28,7 +29,13 @@ final class Cells {
                 oneProcess("crowd-free", "one JVM, 32 threads, 1000 permits", 32, PLENTY, false, 8),
                 oneProcess("crowd-scarce", "one JVM, 32 threads, 3 permits", 32, 3, false, 20),
                 processesScarce(),
-                oneProcess("connections-free", "16 connections of one thread each, 1000 permits", 16, PLENTY, true, 1),
+                cell(
+                        "connections-free",
+                        "16 connections of one thread each, 1000 permits",
+                        1,
+                        ROUND_MILLIS,
+                        sidesAndStream(16, Variant::withOwnClients),
+                        List.of(pairs(1.2))),
                 oneProcess("connections-scarce", "16 connections of one thread each, 3 permits", 16, 3, true, 0.9),
                 cell(
                         "processes-free",
@@ -48,9 +55,17 @@ final class Cells {
                 "one JVM, one thread, 1000 permits",
                 1,
                 ROUND_MILLIS,
-                sides(1, PLENTY, variant -> variant),
+                sidesAndStream(1, variant -> variant),
                 List.of(
                         pairs(1),
+                        Target.atLeast(
+                                1.2,
+                                "x the pairs/s of redisson-expirable",
+                                ratio(List.of(REDISSON_EXPIRABLE.label()), true, Sample::pairsPerSecond)),
+                        Target.atLeast(
+                                0.9,
+                                "x the pairs/s of the bare commands of a pair",
+                                ratio(List.of(STREAM.label()), true, Sample::pairsPerSecond)),
                         Target.atLeast(
                                 0.95,
                                 "x the pairs/s of two bare SETs",
@@ -65,7 +80,12 @@ final class Cells {
                 1,
                 ROUND_MILLIS,
                 sides(threads, limit, variant -> ownClients ? variant.withOwnClients() : variant),
-                List.of(pairs(factor)));
+                List.of(
+                        pairs(factor),
+                        Target.atMost(
+                                1,
+                                "x the longest wait of the better Redisson",
+                                ratio(PEERS, false, Sample::worstMillis))));
     }
 
     private static Cell processesScarce() {
@@ -138,6 +158,14 @@ final class Cells {
     private static List<Variant> sides(int threads, int limit, UnaryOperator<Variant> load) {
         return Stream.of(SEMAPHORE, REDISSON, REDISSON_EXPIRABLE, FLOOR)
                 .map(mode -> load.apply(Variant.of(mode, threads, limit)))
+                .toList();
+    }
+
+    /** The same, and the bare commands of a pair. */
+    private static List<Variant> sidesAndStream(int threads, UnaryOperator<Variant> load) {
+        return Stream.concat(
+                        sides(threads, PLENTY, load).stream(),
+                        Stream.of(load.apply(Variant.of(STREAM, threads, PLENTY))))
                 .toList();
     }
 

@@ -15,15 +15,17 @@ interface Contestant extends AutoCloseable {
             case REDISSON -> new RedissonContestant(variant, uri);
             case REDISSON_EXPIRABLE -> new ExpirableContestant(variant, uri);
             case FLOOR -> new FloorContestant(variant, uri);
+            case STREAM -> new StreamContestant(variant, uri);
             case GUIDE -> new GuideContestant(variant, uri);
             case COMMITS -> new CommitsContestant(variant, uri);
             case TRANSACTIONS -> new TransactionsContestant(variant, uri);
-            case SEMAPHORE_WITHOUT_FENCES -> new SemaphoreContestant(variant, uri + "?fencing=none");
             case SPECIFICATION -> new SpecificationContestant(variant, uri);
             case ONE_FREE -> OneFreeContestant.ofSemaphore(variant, uri);
             case ONE_FREE_SPECIFICATION -> OneFreeContestant.ofSpecification(variant, uri);
             case REFUSED -> new RefusedContestant(variant, uri);
             case DECLARE_AND_CONFIRM -> new RequestsContestant(variant, uri, true);
+            case UPDATES -> new PostgresContestant.Updates(variant, uri);
+            case ADVISORY_LOCKS -> new PostgresContestant.AdvisoryLocks(variant, uri);
             case ROUND_TRIP -> new RequestsContestant(variant, uri, false);
         };
     }

@@ -12,6 +12,7 @@ import picocli.CommandLine.Command;
         subcommands = {
             RedisCommand.class,
             ConsulCommand.class,
+            PostgresCommand.class,
             RabbitCommand.class,
             EngineCommand.class,
             WorkerCommand.class

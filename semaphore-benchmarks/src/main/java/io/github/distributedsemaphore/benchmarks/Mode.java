@@ -13,14 +13,14 @@ enum Mode {
     REDISSON_EXPIRABLE("redisson-expirable"),
     /** No semaphore: one SET for an acquire and one for a release, the least that two round trips can cost. */
     FLOOR("floor"),
+    /** No semaphore: the bare commands of a pair that meets nobody, the least that this library's format in Redis can cost. */
+    STREAM("command-stream"),
     /** The algorithm of HashiCorp's semaphore guide. */
     GUIDE("guide"),
     /** No semaphore: one write to Consul for an acquire and one for a release, the least that two commits can cost. */
     COMMITS("two-commits"),
     /** No semaphore: the two transactions of a pair, the least that this library's protocol can cost. */
     TRANSACTIONS("two-transactions"),
-    /** This library over RabbitMQ without fences. */
-    SEMAPHORE_WITHOUT_FENCES("semaphore, fencing=none"),
     /** The algorithm of the persistent semaphore's specification. */
     SPECIFICATION("specification"),
     /** This library where all slots but one are held, another one each time. */
@@ -32,10 +32,14 @@ enum Mode {
     /** No semaphore: the declaration of an exclusive queue, and a message with its confirm. */
     DECLARE_AND_CONFIRM("declare-and-confirm"),
     /** No semaphore: a message to RabbitMQ with its confirm. */
-    ROUND_TRIP("publish-and-confirm");
+    ROUND_TRIP("publish-and-confirm"),
+    /** No semaphore: two UPDATEs in PostgreSQL, each a commit. */
+    UPDATES("two-updates"),
+    /** A semaphore of advisory locks of PostgreSQL that are polled. */
+    ADVISORY_LOCKS("advisory-locks");
 
     private static final Set<Mode> EXCLUDING_NOBODY =
-            EnumSet.of(FLOOR, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP);
+            EnumSet.of(FLOOR, STREAM, COMMITS, TRANSACTIONS, REFUSED, DECLARE_AND_CONFIRM, ROUND_TRIP, UPDATES);
 
     private final String label;
 

@@ -6,7 +6,6 @@ import static io.github.distributedsemaphore.benchmarks.Mode.ONE_FREE_SPECIFICAT
 import static io.github.distributedsemaphore.benchmarks.Mode.REFUSED;
 import static io.github.distributedsemaphore.benchmarks.Mode.ROUND_TRIP;
 import static io.github.distributedsemaphore.benchmarks.Mode.SEMAPHORE;
-import static io.github.distributedsemaphore.benchmarks.Mode.SEMAPHORE_WITHOUT_FENCES;
 import static io.github.distributedsemaphore.benchmarks.Mode.SPECIFICATION;
 
 import java.util.List;
@@ -37,21 +36,9 @@ final class RabbitCells {
                         1,
                         ROUND_MILLIS,
                         false,
-                        List.of(
-                                Variant.of(SEMAPHORE, 1, 10),
-                                Variant.of(SEMAPHORE_WITHOUT_FENCES, 1, 10),
-                                Variant.of(DECLARE_AND_CONFIRM, 1, 10)),
-                        List.of(
-                                atMost(
-                                        1.5,
-                                        "x the median of a declaration and a confirm",
-                                        SEMAPHORE,
-                                        DECLARE_AND_CONFIRM),
-                                atMost(
-                                        1.5,
-                                        "x the median of a declaration and a confirm, without fences",
-                                        SEMAPHORE_WITHOUT_FENCES,
-                                        DECLARE_AND_CONFIRM))),
+                        List.of(Variant.of(SEMAPHORE, 1, 10), Variant.of(DECLARE_AND_CONFIRM, 1, 10)),
+                        List.of(atMost(
+                                1.5, "x the median of a declaration and a confirm", SEMAPHORE, DECLARE_AND_CONFIRM))),
                 new Cell(
                         "crowd-scarce",
                         "one JVM, 32 threads, 3 slots",

@@ -11,11 +11,11 @@ import java.util.regex.Pattern;
 /** A backend that is somebody's: clients and their links can be disturbed, the server and what it stores cannot. */
 final class UserServerHarness extends UriHarness {
     /** Of others clients find their servers on their own, or check the server's name, which is not that of a proxy. */
-    private static final Pattern PLAIN = Pattern.compile("(redis|amqp|consul)://.*");
+    private static final Pattern PLAIN = Pattern.compile("(redis|amqp|consul|postgresql)://.*");
 
     /** One for all clients, and they end some time after the last of them: local's watch, its JDK's, and Netty's. */
     private static final List<String> SHARED_THREADS =
-            List.of("semaphore-local-watch", "FileSystemWatchService", "globalEventExecutor");
+            List.of("semaphore-local-watch", "FileSystemWatchService", "globalEventExecutor", "CompletableFutureDelayScheduler", "ForkJoinPool.commonPool");
 
     private final Optional<ServerAccess> link;
 

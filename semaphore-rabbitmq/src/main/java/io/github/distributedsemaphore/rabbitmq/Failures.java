@@ -92,8 +92,7 @@ final class Failures {
     static IncompatibleStateException withoutFences(String semaphore, Throwable cause) {
         return new IncompatibleStateException(
                 "Semaphore '" + semaphore
-                        + "' has no stream for fences: it was made with fencing=none, or somebody deleted"
-                        + " the stream. Call create with the same limit, which makes it; or use fencing=none",
+                        + "' has no stream for fences: somebody deleted it. Call create with the same limit, which makes it",
                 cause);
     }
 

@@ -5,6 +5,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.List;
@@ -23,7 +24,10 @@ import org.jspecify.annotations.Nullable;
  * <p>An epoch is drawn while the hold is declared, and counts only if the hold is found to be still there afterwards: so
  * whoever has the slot later has drawn later. Publishes, so it lives on the probe connection, and on channels of its own.
  */
-final class FenceStream implements Epochs {
+final class FenceStream implements AutoCloseable {
+    /** So many epochs, from the one drawn on, belong to the client that drew it. */
+    static final long RUN = 1_024;
+
     private static final int UNACKNOWLEDGED = 256;
     private static final byte[] EMPTY = {};
     private static final long RETRY_NANOS = 50_000_000;
@@ -45,8 +49,14 @@ final class FenceStream implements Epochs {
                 "x-queue-type", "stream", "x-max-length-bytes", 1_000_000, "x-stream-max-segment-size-bytes", 500_000);
     }
 
-    @Override
-    public long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException {
+    /**
+     * Draws an epoch that is higher than all that were drawn before, by any client. For one thread at a time.
+     *
+     * @param budget for how long to wait for a stream that is starting
+     * @param shield keeps interrupts away meanwhile
+     * @throws ProbeFailedException if the broker did not answer in time
+     */
+    long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException {
         while (true) {
             try {
                 return drawOnce(budget.patience());
@@ -60,8 +70,8 @@ final class FenceStream implements Epochs {
         }
     }
 
-    @Override
-    public void sendFor(CallBudget budget) {
+    /** Sends for the epoch that {@link #draw} is to return, so that its way and something else's are one. */
+    void sendFor(CallBudget budget) {
         try {
             open(budget.patience()).send();
         } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
@@ -219,7 +229,7 @@ final class FenceStream implements Epochs {
 
         private static long await(CompletableFuture<Long> answer, Deadline end) throws IOException {
             try {
-                return Answers.await(answer, end);
+                return InterruptShield.await(answer, end);
             } catch (ExecutionException | TimeoutException e) {
                 throw new IOException("the stream of fences did not answer", e);
             }

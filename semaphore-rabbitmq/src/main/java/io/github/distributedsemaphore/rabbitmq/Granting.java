@@ -1,6 +1,10 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.SlotSearch.SlotMemory;
+import io.github.distributedsemaphore.rabbitmq.SlotSearch.Wants;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
@@ -29,7 +33,7 @@ final class Granting implements AutoCloseable {
     private final SlotMemory memory;
     private final HolderCount count;
     private final HolderCounts counts;
-    private final Epochs epochs;
+    private final FenceStream epochs;
     /** Since when another client collects, as far as this one has seen; empty if it has not. */
     private OptionalLong collected = OptionalLong.empty();
 
@@ -141,7 +145,7 @@ final class Granting implements AutoCloseable {
         }
         List<Hold> granted = new ArrayList<>();
         for (int i = 0; i < want; i++) {
-            Hold hold = new Hold(pool.remove(), epoch, epoch + Math.min(run, Epochs.RUN) - 1);
+            Hold hold = new Hold(pool.remove(), epoch, epoch + Math.min(run, FenceStream.RUN) - 1);
             held.add(hold);
             granted.add(hold);
         }

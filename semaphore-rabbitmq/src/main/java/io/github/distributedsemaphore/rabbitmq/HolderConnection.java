@@ -7,6 +7,7 @@ import com.rabbitmq.client.Method;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -196,7 +197,7 @@ final class HolderConnection {
 
     private QueueAnswer answer(Asked asked, Deadline end) throws LinkLostException {
         try {
-            Answers.await(asked.answer, end);
+            InterruptShield.await(asked.answer, end);
             idle.push(asked.channel.join());
             return QueueAnswer.OK;
         } catch (ExecutionException | TimeoutException e) {
@@ -231,7 +232,7 @@ final class HolderConnection {
     Channel openSpare(Deadline end) {
         CompletableFuture<Channel> opening = CompletableFuture.supplyAsync(this::newChannel, connections::execute);
         try {
-            return Answers.await(opening, end);
+            return InterruptShield.await(opening, end);
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("no spare channel", e);
             CompletableFuture<?> unused = opening.thenAccept(HolderConnection::abort);
@@ -302,5 +303,26 @@ final class HolderConnection {
         if (over.compareAndSet(false, true)) {
             opened.close(end.remaining().toMillis());
         }
+    }
+
+    /** A connection is gone or was dropped, and with it every exclusive queue that it had declared. */
+    static final class LinkLostException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        LinkLostException(String message, Throwable cause) {
+            super(message, cause);
+        }
+    }
+
+    /** What the broker says to a request about one queue. */
+    enum QueueAnswer {
+        /** Done; or it is there and not somebody else's. */
+        OK,
+        /** There is none (404). */
+        ABSENT,
+        /** It is exclusive to another connection, or it is there and not exclusive (405). */
+        LOCKED,
+        /** It is stored on a node of the cluster that is down (404 with that reason). */
+        DOWN
     }
 }

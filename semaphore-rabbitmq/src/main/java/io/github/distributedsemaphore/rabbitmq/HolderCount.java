@@ -5,6 +5,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.DefaultConsumer;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,7 +149,7 @@ final class HolderCount {
     /** Waits until slots are not counted any more, but not for long: what is counted wrongly makes nobody a holder. */
     void await(CompletableFuture<?> removed) {
         try {
-            Answers.await(removed, Deadline.after(System.nanoTime(), PATIENCE));
+            InterruptShield.await(removed, Deadline.after(System.nanoTime(), PATIENCE));
         } catch (ExecutionException | TimeoutException e) {
             lock.lock();
             try {
@@ -170,5 +172,34 @@ final class HolderCount {
         tags.clear();
         removal = DONE;
         again = System.nanoTime() + PAUSE_NANOS;
+    }
+
+    /**
+     * A run of slots whose holders are counted together, see {@link HolderCount}. Blocks begin after each multiple of {@link
+     * #SIZE}; the last one of a semaphore ends at its limit, so that the last slot tells the first.
+     *
+     * @param first its first slot
+     * @param last its last slot
+     */
+    record SlotBlock(int first, int last) {
+        /** Part of the stored format: the name of a count queue tells only the last slot. */
+        static final int SIZE = 128;
+
+        /** The block of a slot while the limit is so much. */
+        static SlotBlock of(int slot, int limit) {
+            int first = (slot - 1) / SIZE * SIZE + 1;
+            return new SlotBlock(first, Math.min(limit, first + SIZE - 1));
+        }
+
+        /** All blocks while the limit is so much. */
+        static List<SlotBlock> upTo(int limit) {
+            return IntStream.iterate(1, first -> first <= limit, first -> first + SIZE)
+                    .mapToObj(first -> of(first, limit))
+                    .toList();
+        }
+
+        int size() {
+            return last - first + 1;
+        }
     }
 }

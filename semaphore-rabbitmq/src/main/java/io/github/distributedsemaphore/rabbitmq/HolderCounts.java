@@ -5,6 +5,8 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Command;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -99,7 +101,7 @@ final class HolderCounts {
 
     private int count(int index, Deadline end) {
         try {
-            return Answers.await(asked.get(index), end).getMethod() instanceof AMQP.Queue.DeclareOk answer
+            return InterruptShield.await(asked.get(index), end).getMethod() instanceof AMQP.Queue.DeclareOk answer
                     ? answer.getConsumerCount()
                     : 0;
         } catch (ExecutionException | TimeoutException e) {

@@ -6,8 +6,10 @@ import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -50,7 +52,6 @@ final class Mailbox implements AutoCloseable {
     private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final HolderInfo self;
-    private final boolean fencing;
     private final ReentrantLock lock = new ReentrantLock();
     private final ConcurrentMap<String, List<Runnable>> hints = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, List<Supplier<List<HeldSlots.Entry>>>> holders = new ConcurrentHashMap<>();
@@ -64,7 +65,6 @@ final class Mailbox implements AutoCloseable {
         this.connections = connections;
         this.probes = probes;
         this.self = connections.settings().self();
-        this.fencing = connections.settings().fencing();
     }
 
     /**
@@ -126,7 +126,7 @@ final class Mailbox implements AutoCloseable {
     /** Waits for what was to be done, but not for long. */
     static void await(CompletableFuture<?> work, Deadline patience) {
         try {
-            Answers.await(work, patience);
+            InterruptShield.await(work, patience);
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("goes on without waiting for the messages of other clients", e);
         }
@@ -275,7 +275,7 @@ final class Mailbox implements AutoCloseable {
 
     /** Asks the holders of a semaphore who they are; returns when all have answered, or a while later. */
     RollCall callRoll(String semaphore, int expected, CallBudget budget) {
-        RollCall call = new RollCall(expected, fencing);
+        RollCall call = new RollCall(expected);
         await(later(this::open), budget.patience(PATIENCE));
         Post present = post;
         if (present == null || !isOpen()) {

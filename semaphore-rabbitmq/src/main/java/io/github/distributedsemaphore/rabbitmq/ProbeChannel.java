@@ -147,4 +147,21 @@ final class ProbeChannel {
             lock.unlock();
         }
     }
+
+    /** Whether a queue exists. */
+    enum Existence {
+        /** It does: a message was routed to it. A negative confirmation says so too: routed, but not stored. */
+        PRESENT,
+        /** It does not. */
+        ABSENT
+    }
+
+    /** Queues could not be probed by publishing: the broker takes no messages now, or did not confirm them in time. */
+    static final class ProbeFailedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        ProbeFailedException(String message, @Nullable Throwable cause) {
+            super(message, cause);
+        }
+    }
 }

@@ -7,6 +7,9 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -163,7 +166,7 @@ final class ProbeConnection implements AutoCloseable {
     Line line(Deadline patience) throws ProbeFailedException {
         CompletableFuture<Line> present = lineSoon();
         try {
-            return Answers.await(present, patience);
+            return InterruptShield.await(present, patience);
         } catch (ExecutionException | TimeoutException e) {
             SemaphoreException failure =
                     Failures.notConnected(connections.settings(), e.getCause() == null ? e : e.getCause());

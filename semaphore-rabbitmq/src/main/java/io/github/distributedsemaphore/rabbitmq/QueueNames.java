@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;

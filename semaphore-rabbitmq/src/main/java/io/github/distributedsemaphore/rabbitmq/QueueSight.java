@@ -1,5 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import java.util.List;
 import java.util.function.Supplier;
 import org.slf4j.Logger;

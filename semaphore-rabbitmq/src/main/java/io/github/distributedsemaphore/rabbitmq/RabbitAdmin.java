@@ -5,6 +5,10 @@ import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
@@ -107,13 +111,13 @@ final class RabbitAdmin implements BackendAdmin {
                 if (found != limit) {
                     throw new LimitConflictException(name, found, limit);
                 }
-                makeFences(mutex);
+                mutex.declareFences();
                 makeCounts(limit, mutex);
                 return false;
             }
             deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
-            makeFences(mutex);
+            mutex.declareFences();
             mutex.declareSlots(List.of(limit));
             // From now on the highest slot tells which these are, should the call be broken off.
             makeCounts(limit, mutex);
@@ -121,12 +125,6 @@ final class RabbitAdmin implements BackendAdmin {
                     IntStream.range(1, limit).map(slot -> limit - slot).boxed().toList());
             return true;
         });
-    }
-
-    private void makeFences(AdminMutex mutex) throws LinkLostException {
-        if (connections.settings().fencing()) {
-            mutex.declareFences();
-        }
     }
 
     /** Not in a cluster that is to go on without a node: a classic queue on that node would hold up its administration. */
@@ -182,11 +180,7 @@ final class RabbitAdmin implements BackendAdmin {
     public boolean destroy(String name) {
         boolean existed = change(name, (mutex, slots) -> {
             deleteCounts(0, mutex, slots);
-            if (connections.settings().destroyAscending()) {
-                deleteAscending(mutex, slots);
-            } else {
-                deleteAbove(0, mutex, slots);
-            }
+            deleteAscending(mutex, slots);
             mutex.deleteFences();
             return limit(slots) > 0;
         });

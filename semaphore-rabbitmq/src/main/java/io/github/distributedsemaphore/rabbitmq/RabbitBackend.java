@@ -53,8 +53,8 @@ final class RabbitBackend implements SemaphoreBackend {
         return mailbox;
     }
 
-    Epochs epochs(QueueNames names) {
-        return settings.fencing() ? new FenceStream(connections, probes, names) : Epochs.counted();
+    FenceStream epochs(QueueNames names) {
+        return new FenceStream(connections, probes, names);
     }
 
     Duration heartbeat() {
@@ -73,13 +73,13 @@ final class RabbitBackend implements SemaphoreBackend {
     @Override
     public Guarantees guarantees() {
         Duration lossNotice = renewEvery(heartbeat()).plus(settings.timeout());
-        GuaranteesBuilder guarantees = GuaranteesBuilder.of("rabbitmq");
-        if (settings.fencing()) {
-            guarantees.capabilities(Capability.FENCING);
-        }
-        return guarantees
+        return GuaranteesBuilder.of("rabbitmq")
                 .capabilities(
-                        Capability.CROSS_PROCESS, Capability.CRASH_RELEASE, Capability.LEASE, Capability.DURABLE_STATE)
+                        Capability.CROSS_PROCESS,
+                        Capability.CRASH_RELEASE,
+                        Capability.LEASE,
+                        Capability.FENCING,
+                        Capability.DURABLE_STATE)
                 .detection(Duration.ZERO, settings.detection())
                 .lossNoticeBound(lossNotice)
                 .wakeUpBound(WAKE_UP)
@@ -97,11 +97,8 @@ final class RabbitBackend implements SemaphoreBackend {
                                 + " Khepri.",
                         "A link that stalls exposes nothing; but one that is reset towards the broker only frees the"
                                 + " slot at once, and the holder learns of it when its validity ends.",
-                        settings.fencing()
-                                ? "Epochs start again when a semaphore is destroyed and made anew, or its stream is"
-                                        + " deleted; none are drawn, so no permit is granted, under a memory or disk"
-                                        + " alarm."
-                                : "Permits have no fence: the exclusive queue that is a hold carries no number.",
+                        "Epochs start again when a semaphore is destroyed and created again, or its stream is"
+                                + " deleted. Under a memory or disk alarm none are drawn, so no permit is granted.",
                         "A policy with 'expires' that matches ^sem: deletes slots and held holds: set none.",
                         "A release wakes waiters by a message; after a crash they find out by asking again, twice a"
                                 + " second.")

@@ -7,6 +7,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.client.impl.ForgivingExceptionHandler;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -105,7 +106,7 @@ final class RabbitConnections implements AutoCloseable {
             }
         });
         try {
-            return Answers.await(result, end);
+            return InterruptShield.await(result, end);
         } catch (ExecutionException | TimeoutException e) {
             throw new IOException(
                     e instanceof TimeoutException ? "no answer in time" : String.valueOf(e.getMessage()), e);
@@ -156,7 +157,7 @@ final class RabbitConnections implements AutoCloseable {
     Opened open(String purpose, boolean told, Deadline end) {
         Attempt attempt = start(purpose, told);
         try {
-            return Answers.await(attempt.result, end);
+            return InterruptShield.await(attempt.result, end);
         } catch (ExecutionException e) {
             throw Failures.notConnected(settings, e.getCause() == null ? e : e.getCause());
         } catch (TimeoutException e) {

@@ -2,6 +2,10 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.rabbitmq.SlotSearch.SlotMemory;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;

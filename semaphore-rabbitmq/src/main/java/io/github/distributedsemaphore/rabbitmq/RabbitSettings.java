@@ -20,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * @param detection within which time the slot of a dead holder is free
  * @param timeout how long a call may wait for the broker, with all its requests
  * @param slotQueueType the type of the queues that are slots
- * @param destroyAscending whether a semaphore is destroyed from its first slot on
- * @param fencing whether permits have fences
  * @param self who this client is
  */
 record RabbitSettings(
@@ -33,8 +31,6 @@ record RabbitSettings(
         Duration detection,
         Duration timeout,
         String slotQueueType,
-        boolean destroyAscending,
-        boolean fencing,
         HolderInfo self) {
     /** A waiter may find a free slot so much later than the broker freed it. */
     static final Duration NOTICE = Duration.ofSeconds(1);
@@ -58,8 +54,6 @@ record RabbitSettings(
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(4), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 oneOf(uri, "slotQueues", "classic", "quorum"),
-                oneOf(uri, "destroy", "descending", "ascending").equals("ascending"),
-                oneOf(uri, "fencing", "stream", "none").equals("stream"),
                 self);
     }
 

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,12 +28,10 @@ final class RollCall {
     private static final int HEADER = 3;
 
     private final ConcurrentMap<Integer, Holder> answers = new ConcurrentHashMap<>();
-    private final boolean fencing;
     private final CountDownLatch missing;
 
     /** Starts to collect. */
-    RollCall(int expected, boolean fencing) {
-        this.fencing = fencing;
+    RollCall(int expected) {
         this.missing = new CountDownLatch(expected);
     }
 
@@ -57,7 +54,7 @@ final class RollCall {
                 String[] words = line.split(" ", -1);
                 int slot = Integer.parseInt(words[0]);
                 Instant since = Instant.ofEpochMilli(Long.parseLong(words[1]));
-                long epoch = fencing ? Long.parseLong(words[2]) : 0;
+                long epoch = Long.parseLong(words[2]);
                 Holder holder = new Holder(
                         slot, epoch, lines.get(0), Long.parseLong(lines.get(1)), lines.get(2), since, HolderState.HELD);
                 if (answers.put(slot, holder) == null) {
@@ -70,17 +67,7 @@ final class RollCall {
     }
 
     void await(Deadline end) {
-        try (InterruptShield shield = new InterruptShield()) {
-            boolean over = false;
-            while (!over) {
-                try {
-                    over = missing.await(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS)
-                            || end.isPast(System.nanoTime());
-                } catch (InterruptedException e) {
-                    shield.absorb(e);
-                }
-            }
-        }
+        boolean unused = InterruptShield.await(missing::await, end);
     }
 
     /** The holder of a slot that is held: without a name if nobody claimed it. */

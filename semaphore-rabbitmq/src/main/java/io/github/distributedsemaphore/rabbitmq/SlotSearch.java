@@ -1,8 +1,14 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -239,5 +245,95 @@ final class SlotSearch {
     /** Gives back what was taken in this search. */
     void giveBack(List<Integer> slots) throws LinkLostException {
         taken.giveBack(slots);
+    }
+
+    /** What a look at all slots showed. */
+    enum Found {
+        /** As many as were wanted are taken. */
+        ENOUGH,
+        /** All others were held when they were looked at. */
+        NO_MORE,
+        /** All were held at one instant. */
+        FULL,
+        /** Others were faster, or are just taking several slots, which they may give back. */
+        UNCLEAR,
+        /** The limit is not what it was taken for. */
+        OTHER_LIMIT
+    }
+
+    /**
+     * How many slots an exchange needs.
+     *
+     * @param most all wants together
+     * @param least the smallest want: fewer slots are of no use
+     * @param certain whether a refusal has to be certain: that of a caller who waits is put right when it asks again, that of an
+     *     attempt is an answer
+     * @param collecting whether this client is the one that takes several slots now
+     */
+    record Wants(int most, int least, boolean certain, boolean collecting) {
+        /** So many can be looked at at once instead of asking whether that is worth it. */
+        static final int A_FEW = 16;
+
+        /**
+         * Counts what an exchange needs.
+         *
+         * @param later whether wants of several permits are left out
+         */
+        static Wants of(ExchangeRequest request, boolean collecting, boolean later) {
+            int most = 0;
+            int least = QueueNames.MAX_SLOTS;
+            for (int want : request.wants()) {
+                if (later && want > 1) {
+                    continue;
+                }
+                most = (int) Math.min(QueueNames.MAX_SLOTS, (long) most + want);
+                least = Math.min(least, want);
+            }
+            boolean certain = request.attempts() > 0 || !request.waiting();
+            return new Wants(most, least, certain, collecting);
+        }
+
+        /** How many candidates to look at first: a refusal has to see all, several need many, and for one a few are often enough. */
+        int firstLook(int candidates) {
+            if (least > 1) {
+                return candidates;
+            }
+            return certain ? ProbeChannel.MOST_AT_ONCE : A_FEW;
+        }
+    }
+
+    /** What a session remembers between exchanges, so that most of them need not search. For one thread. */
+    static final class SlotMemory {
+        private static final int MOST = 64;
+
+        private final Deque<Integer> freed = new ArrayDeque<>();
+        private int limit;
+
+        /** The limit as it was last seen; 0 if it is to be determined. */
+        int limit() {
+            return limit;
+        }
+
+        void learn(int seen) {
+            limit = seen;
+        }
+
+        /** This session gave the slot back a while ago: perhaps it is still free. */
+        void freed(int slot) {
+            freed.remove(slot);
+            freed.push(slot);
+            if (freed.size() > MOST) {
+                freed.removeLast();
+            }
+        }
+
+        /** Hands out the slots that may be free, the last freed first, and forgets them. */
+        List<Integer> takeFreed(int most) {
+            List<Integer> slots = new ArrayList<>();
+            while (slots.size() < most && !freed.isEmpty()) {
+                slots.add(freed.pop());
+            }
+            return slots;
+        }
     }
 }

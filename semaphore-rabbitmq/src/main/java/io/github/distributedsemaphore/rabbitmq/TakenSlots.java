@@ -2,6 +2,10 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +21,7 @@ final class TakenSlots {
     private final QueueNames names;
     private final HolderConnection holder;
     private final QueueSight sight;
-    private final Epochs epochs;
+    private final FenceStream epochs;
     private final CallBudget budget;
     private final InterruptShield shield;
     private final Set<Integer> taken = new TreeSet<>();
@@ -28,7 +32,7 @@ final class TakenSlots {
             QueueNames names,
             HolderConnection holder,
             QueueSight sight,
-            Epochs epochs,
+            FenceStream epochs,
             CallBudget budget,
             InterruptShield shield) {
         this.names = names;
@@ -122,9 +126,7 @@ final class TakenSlots {
             giveBack(List.copyOf(taken));
             return false;
         }
-        if (epochs.areShared()) {
-            lookAgain();
-        }
+        lookAgain();
         return removed.isEmpty();
     }
 

@@ -91,7 +91,7 @@ class FailureTest {
                     names,
                     new HolderConnection(connections, "a test", lost::add, budget.end()),
                     new QueueSight(probes),
-                    Epochs.counted(),
+                    new FenceStream(connections, probes, names),
                     budget,
                     shield);
             assertThat(taken.declare(List.of(1))).isTrue();

@@ -12,7 +12,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -80,21 +79,6 @@ class FenceTest {
         }
         assertThat(backend.admin().create(name, 1)).isFalse();
         assertThat(takeOne(session).slot()).isEqualTo(1);
-    }
-
-    @Test
-    void withFencingNoneThereIsNoStreamAndNoneIsDeclared() throws Exception {
-        try (SemaphoreBackend plain = Rabbit.backend("?fencing=none");
-                Connection connection = Rabbit.connection()) {
-            assertThat(plain.guarantees().has(Capability.FENCING)).isFalse();
-            assertThat(backend.guarantees().has(Capability.FENCING)).isTrue();
-            plain.admin().create(name, 1);
-            assertThat(Rabbit.exists(connection, names.fences())).isFalse();
-            assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
-            BackendSession unfenced = plain.open(name, new Rabbit.News());
-            assertThat(take(unfenced, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
-            unfenced.close();
-        }
     }
 
     @Test

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
+import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.UriAccess;

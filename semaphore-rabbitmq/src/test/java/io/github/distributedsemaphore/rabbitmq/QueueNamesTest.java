@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

@@ -2,7 +2,9 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
-import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -15,10 +17,18 @@ final class ArmedWire {
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final RedisLiveness liveness;
+
     private volatile @Nullable RedisWire wire;
     private volatile boolean closed;
-    private @Nullable ArmedState state;
-    private ArmedState lastKnown;
+
+    /** What is known of the semaphore on this connection; null if nothing is. */
+    private @Nullable View view;
+
+    /** What was known last, also if it does not hold any more. */
+    private View lastKnown = View.nothing();
+
+    /** A reading that was sent and not looked at. */
+    private @Nullable Ahead ahead;
 
     /** The run id of the server at the other end; empty if it does not say. */
     private String server = "";
@@ -27,19 +37,23 @@ final class ArmedWire {
     private boolean isNewServer;
     private boolean isOtherServer;
 
-    private long chain;
+    /** A reading that is under way while nobody waits for it. */
+    record Ahead(
+            CommandBatch batch, View.Reading reading, long sentNanos, CompletableFuture<Supplier<Replies>> replies) {}
 
-    /** What a transaction did, and what was read under the watch that follows it. */
+    /** What a step did, and what was read after it. */
     final class Answer {
         private final Replies replies;
-        private final StateReading reading;
-        private final ArmedState expected;
+        private final View.Reading reading;
+        private final View expected;
+        private final boolean done;
         private final long sentNanos;
 
-        private Answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos) {
+        private Answer(Replies replies, View.Reading reading, View expected, boolean bare, long sentNanos) {
             this.replies = replies;
             this.reading = reading;
             this.expected = expected;
+            this.done = bare || replies.executed();
             this.sentNanos = sentNanos;
         }
 
@@ -47,15 +61,20 @@ final class ArmedWire {
             return replies;
         }
 
-        /** The state; to be asked for after the transaction was looked at, because reading it may fail. */
-        ArmedState state(Deadline deadline) {
-            ArmedState known = known();
-            return known == null ? rearm(true, deadline) : known;
+        /** Whether the step was done; false if something that it watched was touched. */
+        boolean done() {
+            return done;
         }
 
-        /** The state, if it does not have to be asked for. */
+        /** The view; to be asked for after the step was looked at, because reading it may fail. */
+        View view(Deadline deadline) {
+            View known = known();
+            return known == null ? rearm(0, deadline) : known;
+        }
+
+        /** The view, if it does not have to be asked for. */
         @Nullable
-        ArmedState known() {
+        View known() {
             if (!isOpen()) {
                 // The keys have moved to another server since the transaction.
                 return null;
@@ -63,7 +82,7 @@ final class ArmedWire {
             if (reading.isComplete()) {
                 return keep(reading.parse(replies, sentNanos));
             }
-            ArmedState known = replies.executed() ? reading.complete(expected, replies) : null;
+            View known = done ? reading.complete(expected, replies, sentNanos) : null;
             return known == null ? null : remember(known);
         }
     }
@@ -72,50 +91,91 @@ final class ArmedWire {
         this.layout = layout;
         this.connections = connections;
         this.liveness = liveness;
-        this.lastKnown =
-                new ArmedState(null, 0, 0, null, Long.MAX_VALUE, List.of(), 0, false, false, System.nanoTime());
     }
 
     boolean wasUsed() {
         return wire != null;
     }
 
-    /**
-     * A number that changes whenever somebody has touched the control key, or may have done so unnoticed: what this session
-     * knew to be its own may have been taken from it.
-     */
-    long chain() {
-        return chain;
-    }
-
-    /** The state that was read last, also if it is not watched any more. */
-    ArmedState lastKnown() {
+    /** What was read last, also if it does not hold any more. */
+    View lastKnown() {
         return lastKnown;
     }
 
-    private boolean isOpen() {
+    boolean isOpen() {
         RedisWire open = wire;
         return open != null && open.isOpen();
     }
 
-    /** The state under a watch, of the last transaction; null if something happened since on this connection. */
+    /** What is known on this connection, watched or not; null if something has to be read first. */
     @Nullable
-    ArmedState watchedState() {
-        return isOpen() ? state : null;
+    View known() {
+        return isOpen() && ahead == null ? view : null;
     }
 
-    /** The same, asked for if need be. */
-    ArmedState armed(Deadline deadline) {
-        ArmedState known = watchedState();
-        return known == null ? rearm(false, deadline) : known;
+    /** The view under a watch, asked for if need be. */
+    View armed(int wanted, Deadline deadline) {
+        Ahead sent = isOpen() ? ahead : null;
+        if (sent != null) {
+            try {
+                return arrived(Awaiting.future(sent.replies(), deadline));
+            } catch (ExecutionException | TimeoutException e) {
+                drop();
+                throw new WireException("the server did not answer in time", e, false);
+            }
+        }
+        View known = known();
+        return known != null && known.watched() ? known : rearm(wanted, deadline);
     }
 
-    /** Begins a new watch and reads the state. */
-    ArmedState rearm(boolean slots, Deadline deadline) {
+    /** Sends what begins a watch, and does not wait. Does nothing if the watch stands, or if there is no connection. */
+    @Nullable
+    Ahead armAhead(int wanted) {
+        RedisWire open = wire;
+        if (open == null || !open.isOpen() || !baseChecked) {
+            return null;
+        }
+        Ahead known = ahead;
+        if (known == null) {
+            CommandBatch batch = new CommandBatch();
+            View.Reading reading = reading(batch, View.Depth.ALL, true, wanted);
+            known = new Ahead(batch, reading, System.nanoTime(), new CompletableFuture<>());
+            ahead = known;
+            view = null;
+            CompletableFuture<Supplier<Replies>> replies = known.replies();
+            open.send(batch, replies::complete);
+        }
+        return known;
+    }
+
+    /** Takes up the reading that was sent ahead. */
+    View arrived(Supplier<Replies> supplied) {
+        Ahead sent = ahead;
+        ahead = null;
+        if (sent == null) {
+            throw new IllegalStateException(layout.what() + ": nothing was sent ahead");
+        }
+        return keep(sent.reading().parse(supplied.get(), sent.sentNanos()));
+    }
+
+    /** Begins a new watch and reads everything. */
+    View rearm(int wanted, Deadline deadline) {
+        return read(View.Depth.ALL, wanted, deadline);
+    }
+
+    /** The same, and watches the free slots too. */
+    View watchFree(int wanted, Deadline deadline) {
+        return read(View.Depth.FREE, wanted, deadline);
+    }
+
+    private View read(View.Depth depth, int wanted, Deadline deadline) {
         RedisWire open = open(deadline);
+        disarm();
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
-        ArmedState read = read(open, reading(batch, ArmedState.Depth.ALL, slots), deadline);
+        View.Reading reading = reading(batch, depth, true, wanted);
+        long sent = System.nanoTime();
+        View read = keep(reading.parse(open.ask(batch, deadline), sent));
         Control control = read.control();
         if (control == null || baseChecked) {
             return read;
@@ -127,18 +187,12 @@ final class ArmedWire {
         return raise(control, read, deadline);
     }
 
-    /** Goes on with the watch, watches the holds too, and reads the state anew. */
-    ArmedState watchHolds(Deadline deadline) {
-        armed(deadline);
-        return read(open(deadline), reading(new CommandBatch(), ArmedState.Depth.HOLDS, true), deadline);
-    }
-
     /**
      * This server is not the one that the base of the epochs was chosen at, or does not say: its data may be older than what
      * was granted. A base by the time is above all epochs that were ever granted, as there are fewer than 256 in a
      * microsecond.
      */
-    private ArmedState raise(Control control, ArmedState read, Deadline deadline) {
+    private View raise(Control control, View read, Deadline deadline) {
         long base = Math.max(control.base(), read.serverMicros() << 8);
         CommandBatch batch = new CommandBatch().multi();
         batch.add(
@@ -149,72 +203,59 @@ final class ArmedWire {
                 RedisLayout.SERVER_FIELD,
                 server);
         batch.exec();
-        Answer answer = commit(batch, true, deadline);
-        if (answer.replies().committed()) {
-            baseChecked = true;
-            return answer.state(deadline);
-        }
-        return rearm(true, deadline);
+        baseChecked = commit(batch, deadline);
+        return rearm(0, deadline);
     }
 
-    /** Sends a transaction under the watch, begins the next watch in the same write and reads everything under it. */
-    Answer commit(CommandBatch batch, boolean slots, Deadline deadline) {
-        return commit(batch, reading(batch, ArmedState.Depth.ALL, slots), lastKnown, deadline);
+    /** Does a transaction under the watch; returns false if something that it watched was touched. No watch stands after it. */
+    boolean commit(CommandBatch batch, Deadline deadline) {
+        RedisWire open = watched();
+        disarm();
+        return open.ask(batch, deadline).committed();
     }
 
-    /** The same, but what this step does not change is read as the depth says only. */
-    Answer commit(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots, Deadline deadline) {
-        return commit(batch, reading(batch, depth, slots), lastKnown.after(step), deadline);
+    /** Sends a step, and in the same write what reads as much as the depth says after it. */
+    Answer commit(CommandBatch batch, Step step, View.Reading reading, Deadline deadline) {
+        RedisWire open = step.isBare() ? open(deadline) : watched();
+        View expected = lastKnown.after(step);
+        view = null;
+        long sent = System.nanoTime();
+        return new Answer(open.ask(batch, deadline), reading, expected, step.isBare(), sent);
     }
 
     /** The same, without waiting: what returns the answer or throws comes on a thread that must not wait. */
-    void send(CommandBatch batch, Step step, ArmedState.Depth depth, boolean slots, Consumer<Supplier<Answer>> then) {
-        StateReading reading = reading(batch, depth, slots);
-        ArmedState expected = lastKnown.after(step);
-        RedisWire open = watched();
-        state = null;
+    void send(CommandBatch batch, Step step, View.Reading reading, Consumer<Supplier<Answer>> then) {
+        RedisWire open = step.isBare() ? present() : watched();
+        View expected = lastKnown.after(step);
+        view = null;
         long sent = System.nanoTime();
-        open.send(batch, replies -> then.accept(() -> answer(replies.get(), reading, expected, sent)));
+        open.send(
+                batch, replies -> then.accept(() -> new Answer(replies.get(), reading, expected, step.isBare(), sent)));
     }
 
-    private Answer commit(CommandBatch batch, StateReading reading, ArmedState expected, Deadline deadline) {
-        RedisWire open = watched();
-        state = null;
-        long sent = System.nanoTime();
-        return answer(open.ask(batch, deadline), reading, expected, sent);
-    }
-
-    private Answer answer(Replies replies, StateReading reading, ArmedState expected, long sentNanos) {
-        if (!replies.executed()) {
-            chain++;
-        }
-        return new Answer(replies, reading, expected, sentNanos);
+    /** What is read after a step. */
+    View.Reading reading(CommandBatch batch, View.Depth depth, boolean watch, int wanted) {
+        return View.Reading.add(batch, layout, liveness.client(), depth, watch, lastKnown.control(), wanted);
     }
 
     /** The connection on which the watch stands: on any other the transaction would be done unconditionally. */
     private RedisWire watched() {
-        RedisWire open = wire;
-        if (open == null || !open.isOpen() || state == null) {
+        View known = known();
+        if (known == null || !known.watched()) {
             throw new MovedException(layout.what() + ": the watch is lost with its connection");
+        }
+        return present();
+    }
+
+    private RedisWire present() {
+        RedisWire open = wire;
+        if (open == null || !open.isOpen()) {
+            throw new MovedException(layout.what() + ": the connection is lost");
         }
         return open;
     }
 
-    private StateReading reading(CommandBatch batch, ArmedState.Depth depth, boolean slots) {
-        return new StateReading(batch, layout, liveness.client(), depth, slots || lastKnown.areSlotsWorthAsking());
-    }
-
-    private ArmedState read(RedisWire open, StateReading reading, Deadline deadline) {
-        state = null;
-        long sent = System.nanoTime();
-        return keep(reading.parse(open.ask(reading.batch(), deadline), sent));
-    }
-
-    private ArmedState keep(ArmedState read) {
-        // Without a control nobody touches it.
-        if (read.control() == null || !read.control().equals(lastKnown.control())) {
-            chain++;
-        }
+    private View keep(View read) {
         if (isNewServer) {
             liveness.clock().restart(read.sentNanos(), read.serverMicros());
             isNewServer = false;
@@ -224,10 +265,18 @@ final class ArmedWire {
         return remember(read);
     }
 
-    private ArmedState remember(ArmedState known) {
-        state = known;
+    private View remember(View known) {
+        view = known;
         lastKnown = known;
         return known;
+    }
+
+    /** Clients in the queue have heard of a slot, and may not wait any more. */
+    void queueMoves() {
+        View known = view;
+        if (known != null) {
+            remember(known.withOldQueue());
+        }
     }
 
     /** Whether the server is another one than before, which nobody has dealt with yet. */
@@ -238,24 +287,6 @@ final class ArmedWire {
     /** What the other server may lack was looked for. */
     void knowServer() {
         isOtherServer = false;
-    }
-
-    /** Touches the control key: no transaction that was sent before can be done any more. */
-    ArmedState touch(Deadline deadline) {
-        disarm();
-        while (true) {
-            ArmedState read = rearm(true, deadline);
-            if (read.control() == null) {
-                return read;
-            }
-            CommandBatch batch = new CommandBatch().multi();
-            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
-            batch.exec();
-            Answer answer = commit(batch, true, deadline);
-            if (answer.replies().committed()) {
-                return answer.state(deadline);
-            }
-        }
     }
 
     /** Throws if there is no semaphore, but something else under its key. */
@@ -281,23 +312,27 @@ final class ArmedWire {
 
     /** Lends the connection to somebody who watches something else. */
     RedisWire forOther(Deadline deadline) {
-        state = null;
+        disarm();
         return open(deadline);
     }
 
     /** Ends the watch: every watch makes the transactions of all others a little slower. Does not wait. */
     void rest() {
-        if (state != null) {
+        View known = known();
+        if (known != null && known.watched()) {
             CommandBatch batch = new CommandBatch();
             batch.add(RedisVerb.UNWATCH);
             tell(batch);
-            disarm();
+            view = known.unwatched();
         }
     }
 
     /** What is known may not be true any more. */
     void disarm() {
-        state = null;
+        view = null;
+        if (ahead != null) {
+            ahead = null;
+        }
     }
 
     /** Nothing is known for sure: the next call begins on a new connection. */
@@ -323,8 +358,7 @@ final class ArmedWire {
         if (open != null && open.isOpen()) {
             return open;
         }
-        state = null;
-        chain++;
+        disarm();
         if (!closed) {
             open = connections.open(layout.control(), deadline);
             wire = open;

@@ -6,31 +6,36 @@ import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One exchange: what it has done, what is left of it, and what nobody knows of it yet. For one thread. */
+/** One exchange: what it has done and what is left of it. For one thread. */
 final class Attempt {
     private static final int MOST_CONFLICTS = 32;
 
     private final ExchangeRequest request;
     private final @Nullable Answer[] answers;
-    private final Deque<Hold> toGiveBack;
+    private final Set<Hold> toGiveBack = new LinkedHashSet<>();
     private final Set<Hold> lost = new HashSet<>();
-    private final Set<String> woken = new HashSet<>();
-    private final Deque<Integer> untold = new ArrayDeque<>();
 
-    /** Slots that were taken and are for nobody yet. */
+    /** Clients that got a slot from this exchange, or heard of one. */
+    private final Set<String> served = new HashSet<>();
+
+    /** Holds that are for nobody yet. */
     private final Deque<Hold> spare = new ArrayDeque<>();
 
     private final long startNanos = System.nanoTime();
     private boolean claiming = true;
-    private boolean doubtful;
     private Answer unserved = Answer.FULL;
     private boolean missed;
+    private boolean hinted;
+    private boolean suspicious;
+    private boolean doubtful;
     private boolean progressed;
     private boolean leftToOthers;
     private boolean joined;
@@ -40,35 +45,24 @@ final class Attempt {
 
     /** An exchange for nobody. */
     static Attempt ofNobody() {
-        return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false), Set.of(), Set.of());
+        return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false));
     }
 
-    /**
-     * Begins an exchange.
-     *
-     * @param held what the session holds: what is not among it is lost
-     * @param returned what was given back before without the caller being told
-     */
-    Attempt(ExchangeRequest request, Set<Hold> held, Set<Hold> returned) {
+    Attempt(ExchangeRequest request) {
         this.request = request;
         this.answers = new Answer[request.wants().size()];
-        this.toGiveBack = new ArrayDeque<>();
-        for (Hold hold : request.giveBack()) {
-            if (!returned.contains(hold)) {
-                (held.contains(hold) ? toGiveBack : lost).add(hold);
-            }
-        }
     }
 
     ExchangeRequest request() {
         return request;
     }
 
-    /** Holds to give back, those that were taken in vain among them. */
-    Deque<Hold> toGiveBack() {
+    /** Holds to give back, those that nobody wants among them. */
+    Set<Hold> toGiveBack() {
         return toGiveBack;
     }
 
+    /** Holds that were to be given back and are not held any more. */
     Set<Hold> lost() {
         return lost;
     }
@@ -77,7 +71,7 @@ final class Attempt {
         return spare;
     }
 
-    /** What was taken and serves nobody goes back; returns false if there is nothing. */
+    /** What serves nobody goes back; returns false if there is nothing. */
     boolean giveBackSpare() {
         boolean any = !spare.isEmpty();
         toGiveBack.addAll(spare);
@@ -85,14 +79,23 @@ final class Attempt {
         return any;
     }
 
-    /** The clients that were told of a free slot. */
-    Set<String> woken() {
-        return woken;
+    Set<String> served() {
+        return served;
     }
 
-    /** Whether the whole state was read since this exchange began, and nothing done since. */
-    boolean isFresh(ArmedState state) {
-        return state.complete() && state.sentNanos() - startNanos >= 0;
+    /** These clients heard that something may be free. */
+    void hinted(Collection<String> clients) {
+        served.addAll(clients);
+        hinted |= !clients.isEmpty();
+    }
+
+    boolean hasHinted() {
+        return hinted;
+    }
+
+    /** Whether everything was read since this exchange began, and nothing done since. */
+    boolean isFresh(View view) {
+        return view.complete() && view.sentNanos() - startNanos >= 0;
     }
 
     /** Takes no more slots: what is not served by now is refused. */
@@ -100,10 +103,23 @@ final class Attempt {
         claiming = false;
     }
 
-    /** It is found out now what this exchange did, and no more is done. */
+    /** What this exchange did is found out now, and no more is done. */
     void resolve() {
         claiming = false;
         unserved = Answer.NOT_DONE;
+    }
+
+    boolean isClaiming() {
+        return claiming;
+    }
+
+    /** Something that this session held is not there: who knows what else is not. */
+    void suspect() {
+        suspicious = true;
+    }
+
+    boolean isSuspicious() {
+        return suspicious;
     }
 
     /** Nobody knows how far it came, this class included. */
@@ -113,10 +129,6 @@ final class Attempt {
 
     boolean isDoubtful() {
         return doubtful;
-    }
-
-    boolean isClaiming() {
-        return claiming;
     }
 
     /** Whether a slot that looked free was taken. */
@@ -137,25 +149,13 @@ final class Attempt {
         progressed = true;
     }
 
-    /**
-     * Slots became free by this exchange.
-     *
-     * @param number how many
-     * @param slots those among them of which nobody was told yet
-     */
-    void freed(int number, List<Integer> slots) {
+    /** So many slots became free by this exchange. */
+    void freed(int number) {
         freed += number;
-        untold.addAll(slots);
     }
 
-    /** How many slots others are to be told of, because nobody else does. */
     int freed() {
         return freed;
-    }
-
-    /** A slot that somebody may be told of; 0 if it is not known which. */
-    int nextUntold() {
-        return untold.isEmpty() ? 0 : untold.removeFirst();
     }
 
     boolean isLeftToOthers() {
@@ -166,7 +166,7 @@ final class Attempt {
         leftToOthers = left;
     }
 
-    /** The transaction that was sent and not answered. */
+    /** The step that was sent and not answered. */
     @Nullable
     Step inFlight() {
         return inFlight;
@@ -176,16 +176,17 @@ final class Attempt {
         inFlight = step;
     }
 
-    /** The transaction was done. */
-    void done() {
-        joined |= inFlight != null && inFlight.join();
+    /** The step was done. */
+    void done(Step step) {
+        joined |= step.join();
+        step.hands().forEach(hand -> served.add(hand.client()));
+        hinted(step.hints());
         inFlight = null;
     }
 
-    /** The transaction was not done, or nobody knows: whom it was to wake is to be woken by the next. */
+    /** The step was not done. */
     void undone() {
         if (inFlight != null) {
-            woken.removeAll(inFlight.wakes().keySet());
             conflicts++;
         }
         inFlight = null;
@@ -219,18 +220,12 @@ final class Attempt {
         return request.waiting() && want >= request.attempts();
     }
 
-    /** Whether a caller that has no answer yet wants several permits, but no more than so many. */
-    boolean wantsSeveral(int atMost) {
-        for (int i = 0; i < answers.length; i++) {
-            int wanted = request.wants().get(i);
-            if (answers[i] == null && wanted > 1 && wanted <= atMost) {
-                return true;
-            }
-        }
-        return false;
+    /** How many permits are wanted that are not there yet. */
+    int wanted() {
+        return claiming ? Math.max(0, open().stream().mapToInt(Open::permits).sum() - spare.size()) : 0;
     }
 
-    /** Whether any of the callers goes on waiting. There may be others who do, for whom nothing is asked now. */
+    /** Whether any of the callers goes on waiting. There may be others that do, for whom nothing is asked now. */
     boolean isForWaiters() {
         return request.waiting() && request.attempts() < answers.length;
     }
@@ -239,14 +234,9 @@ final class Attempt {
         return !claiming || Arrays.stream(answers).allMatch(answer -> answer != null);
     }
 
-    /** Whether so many more slots are all that is wanted still. */
-    boolean isServedBy(int more) {
-        return !claiming || open().stream().mapToInt(Open::permits).sum() <= spare.size() + more;
-    }
-
-    /** Gives the spare slots to those who want so many, in their order; returns whether anybody who waits got any. */
+    /** Gives the spare slots to the callers that want so many, in their order; returns whether one that waits got any. */
     boolean serve() {
-        boolean served = false;
+        boolean any = false;
         for (int i = 0; i < answers.length; i++) {
             int wanted = request.wants().get(i);
             if (answers[i] == null && wanted <= spare.size()) {
@@ -255,13 +245,13 @@ final class Attempt {
                     holds.add(spare.removeFirst());
                 }
                 answers[i] = new Answer.Granted(holds);
-                served |= waits(i);
+                any |= waits(i);
             }
         }
-        return served;
+        return any;
     }
 
-    /** Answers those whom a limit refuses for good. */
+    /** Answers the callers that a limit refuses for good. */
     void refuseBeyond(int limit) {
         for (int i = 0; i < answers.length; i++) {
             if (answers[i] == null && limit == 0) {
@@ -272,7 +262,7 @@ final class Attempt {
         }
     }
 
-    /** Everything taken, whoever it is for. */
+    /** Everything taken, for whichever caller. */
     List<Hold> taken() {
         List<Hold> taken = new ArrayList<>(spare);
         for (Answer answer : answers) {
@@ -283,11 +273,20 @@ final class Attempt {
         return taken;
     }
 
-    /** Whatever this exchange took is gone. */
-    void forgetTaken() {
-        spare.clear();
+    /** What no caller knows of when this exchange fails. */
+    List<Hold> unknownToCallers() {
+        List<Hold> unknown = new ArrayList<>(spare);
+        toGiveBack.stream().filter(hold -> !request.giveBack().contains(hold)).forEach(unknown::add);
+        return unknown;
+    }
+
+    /** These are gone: callers that got one of them have no answer again, and what they got besides is spare. */
+    void forget(Collection<Hold> gone) {
+        spare.removeAll(gone);
         for (int i = 0; i < answers.length; i++) {
-            if (answers[i] instanceof Answer.Granted) {
+            if (answers[i] instanceof Answer.Granted granted
+                    && granted.holds().stream().anyMatch(gone::contains)) {
+                granted.holds().stream().filter(hold -> !gone.contains(hold)).forEach(spare::add);
                 answers[i] = null;
             }
         }
@@ -297,7 +296,6 @@ final class Attempt {
         return Arrays.stream(answers).anyMatch(answer -> !(answer instanceof Answer.Granted));
     }
 
-    /** The answers. */
     List<Answer> answers() {
         List<Answer> all = new ArrayList<>(answers.length);
         for (Answer answer : answers) {

@@ -104,7 +104,7 @@ final class ClusterServers implements Servers {
             String[] parts = error.split(" ", 3);
             HostAndPort owner = HostAndPort.parse(parts[2], from.port());
             owners.put(
-                    (int) Numbers.parse(parts[1]), parts[2].startsWith(":") ? address("", owner.port(), from) : owner);
+                    (int) Reply.digits(parts[1]), parts[2].startsWith(":") ? address("", owner.port(), from) : owner);
             return true;
         }
         // A slot that is on its way: its keys are at two nodes until it has arrived.

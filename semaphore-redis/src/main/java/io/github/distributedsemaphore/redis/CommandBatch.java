@@ -26,6 +26,7 @@ final class CommandBatch {
 
     private int multi = -1;
     private int exec = -1;
+    private boolean moves;
 
     int add(RedisVerb verb, String... arguments) {
         CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8);
@@ -84,11 +85,18 @@ final class CommandBatch {
         commands.forEach(command -> copy.add(command.getType(), command.getArgs()));
         copy.multi = multi;
         copy.exec = exec;
+        copy.moves = moves;
         return copy;
     }
 
-    boolean isTransaction() {
-        return exec >= 0;
+    /** The batch changes something without a transaction. */
+    void moves() {
+        moves = true;
+    }
+
+    /** Whether something may have changed if no reply comes. */
+    boolean mayChange() {
+        return moves || exec >= 0;
     }
 
     /** What to send. */

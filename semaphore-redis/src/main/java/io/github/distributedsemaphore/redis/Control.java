@@ -8,12 +8,13 @@ import org.jspecify.annotations.Nullable;
  * What stands in {@link RedisLayout#control}.
  *
  * @param limit how many slots there are
+ * @param slots how many slots are in a set, the free ones and the held ones; more than the limit after a shrink
  * @param base what new epochs are counted from
  * @param server the run id of the server that the base was chosen at
  * @param changes counts how often somebody touched the key; empty if nobody has
  */
-record Control(int limit, long base, String server, String changes) {
-    /** A higher limit would make the hash of holds too big to be read in a call. */
+record Control(int limit, int slots, long base, String server, String changes) {
+    /** A higher limit would make the set of free slots too big to be written in a call. */
     static final int MAX_LIMIT = 100_000;
 
     /** Adds the command that {@link #parse} reads the reply of. */
@@ -23,6 +24,7 @@ record Control(int limit, long base, String server, String changes) {
                 layout.control(),
                 RedisLayout.FORMAT_FIELD,
                 RedisLayout.LIMIT_FIELD,
+                RedisLayout.SLOTS_FIELD,
                 RedisLayout.BASE_FIELD,
                 RedisLayout.SERVER_FIELD,
                 RedisLayout.CHANGES_FIELD);
@@ -31,26 +33,38 @@ record Control(int limit, long base, String server, String changes) {
     /** Returns null if there is no semaphore. */
     static @Nullable Control parse(RedisLayout layout, Reply reply) {
         List<Reply> fields = reply.list();
-        if (fields.subList(0, 4).stream().allMatch(Reply::isNil)) {
+        if (fields.subList(0, 5).stream().allMatch(Reply::isNil)) {
             return null;
         }
         String format = fields.get(0).textOrNull();
         String limit = fields.get(1).textOrNull();
-        String base = fields.get(2).textOrNull();
-        String server = fields.get(3).textOrNull();
-        String changes = fields.get(4).textOrNull();
+        long known = Reply.digits(fields.get(2).textOrNull());
+        String base = fields.get(3).textOrNull();
+        String server = fields.get(4).textOrNull();
+        String changes = fields.get(5).textOrNull();
+        if (RedisLayout.FORMER_FORMAT.equals(format)) {
+            throw new IncompatibleStateException(
+                    layout.what() + ": the Redis hash " + layout.control() + " has format '" + format
+                            + "' of an earlier version, this version knows '" + RedisLayout.FORMAT
+                            + "' only; nothing was changed. End the programs that use the earlier version, then destroy the"
+                            + " semaphore with this version and create it again with limit " + limit,
+                    null);
+        }
         if (!RedisLayout.FORMAT.equals(format)) {
             throw damaged(layout, "format '" + format + "', this version knows '" + RedisLayout.FORMAT + "' only");
         }
-        long slots = Numbers.parse(limit);
+        long slots = Reply.digits(limit);
         if (slots < 1 || slots > MAX_LIMIT) {
             throw damaged(layout, "limit '" + limit + "', it must be from 1 to " + MAX_LIMIT);
         }
-        long epochs = Numbers.parse(base);
+        if (known < slots || known > MAX_LIMIT) {
+            throw damaged(layout, "slots '" + known + "', it must be from the limit, " + slots + ", to " + MAX_LIMIT);
+        }
+        long epochs = Reply.digits(base);
         if (epochs < 0 || server == null) {
             throw damaged(layout, "base '" + base + "' and server '" + server + "', which are no epoch and no run id");
         }
-        return new Control((int) slots, epochs, server, changes == null ? "" : changes);
+        return new Control((int) slots, (int) known, epochs, server, changes == null ? "" : changes);
     }
 
     /** Something else is kept under the key. */

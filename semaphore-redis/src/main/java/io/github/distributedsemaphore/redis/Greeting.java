@@ -118,8 +118,8 @@ final class Greeting {
 
     private static boolean isOld(String version) {
         String[] parts = version.split("\\.", -1);
-        long major = Numbers.parse(parts[0]);
-        long minor = parts.length < 2 ? 0 : Numbers.parse(parts[1]);
+        long major = Reply.digits(parts[0]);
+        long minor = parts.length < 2 ? 0 : Reply.digits(parts[1]);
         return major < OLDEST[0] || (major == OLDEST[0] && minor < OLDEST[1]);
     }
 

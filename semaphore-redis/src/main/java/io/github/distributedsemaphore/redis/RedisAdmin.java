@@ -6,8 +6,14 @@ import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,16 +45,17 @@ final class RedisAdmin implements BackendAdmin {
     }
 
     private @Nullable Boolean create(RedisLayout layout, int limit, RedisWire wire, Deadline deadline) {
-        CommandBatch batch = watched(layout);
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.UNWATCH);
+        batch.add(RedisVerb.WATCH, layout.control(), layout.free(), layout.lives());
         int control = Control.read(batch, layout);
         int exists = batch.add(RedisVerb.EXISTS, layout.control());
         int time = batch.add(RedisVerb.TIME);
+        int free = batch.add(RedisVerb.SMEMBERS, layout.free());
+        int lives = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
         // Only to find something foreign under the other keys now rather than later.
-        batch.add(RedisVerb.HLEN, layout.holds());
-        batch.add(RedisVerb.HLEN, layout.epochs());
-        batch.add(RedisVerb.HLEN, layout.members());
-        batch.add(RedisVerb.ZSCORE, layout.lives(), RedisPruning.UNFINISHED);
-        int last = batch.add(RedisVerb.ZSCORE, layout.waiters(), RedisPruning.UNFINISHED);
+        int epochs = batch.add(RedisVerb.HLEN, layout.epochs());
+        int queue = batch.add(RedisVerb.ZCARD, layout.waiters());
         Replies replies = wire.ask(batch, deadline);
         Control found = Control.parse(layout, replies.get(control));
         if (found != null) {
@@ -59,11 +66,16 @@ final class RedisAdmin implements BackendAdmin {
         } else if (replies.get(exists).number() > 0) {
             throw Control.foreign(layout);
         }
-        for (int i = time; i <= last; i++) {
-            replies.get(i);
-        }
+        replies.get(epochs);
+        replies.get(queue);
+        Set<Integer> present = new HashSet<>(View.slots(layout.free(), replies.get(free)));
+        List<String> clients =
+                replies.get(lives).list().stream().map(Reply::text).toList();
+        present.addAll(held(layout, clients, wire, deadline));
         names.add(layout.name());
         CommandBatch transaction = new CommandBatch().multi();
+        int slots =
+                Math.max(limit, present.stream().mapToInt(slot -> slot).max().orElse(0));
         transaction.add(
                 RedisVerb.HSET,
                 layout.control(),
@@ -71,15 +83,48 @@ final class RedisAdmin implements BackendAdmin {
                 RedisLayout.FORMAT,
                 RedisLayout.LIMIT_FIELD,
                 Integer.toString(limit),
+                RedisLayout.SLOTS_FIELD,
+                Integer.toString(slots),
                 RedisLayout.BASE_FIELD,
-                Long.toString(ArmedState.micros(replies.get(time)) << 8),
+                Long.toString(View.micros(replies.get(time)) << 8),
                 RedisLayout.SERVER_FIELD,
                 wire.runId());
+        addSlots(transaction, layout, slots, present);
         // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
-        for (String key : layout.keysOfHolders()) {
+        for (String key : layout.keysOfHolders(clients)) {
             transaction.add(RedisVerb.PERSIST, key);
         }
         return commit(transaction, layout, wire, deadline) ? true : null;
+    }
+
+    /** The slots that holders of an earlier semaphore of that name have. Without a control they can only give them back. */
+    private static Set<Integer> held(RedisLayout layout, List<String> clients, RedisWire wire, Deadline deadline) {
+        if (clients.isEmpty()) {
+            return Set.of();
+        }
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.WATCH, clients.stream().map(layout::heldBy).toArray(String[]::new));
+        clients.forEach(client -> batch.add(RedisVerb.SMEMBERS, layout.heldBy(client)));
+        Replies replies = wire.ask(batch, deadline);
+        Set<Integer> held = new HashSet<>();
+        for (int i = 0; i < clients.size(); i++) {
+            held.addAll(View.slots(layout.heldBy(clients.get(i)), replies.get(i + 1)));
+        }
+        return held;
+    }
+
+    /** Adds slots up to a number that are in no set yet. */
+    private static void addSlots(CommandBatch transaction, RedisLayout layout, int last, Set<Integer> present) {
+        String[] missing = IntStream.rangeClosed(1, last)
+                .filter(slot -> !present.contains(slot))
+                .mapToObj(Integer::toString)
+                .toArray(String[]::new);
+        if (missing.length > 0) {
+            transaction.add(
+                    RedisVerb.SADD,
+                    Stream.concat(Stream.of(layout.free()), Arrays.stream(missing))
+                            .toArray(String[]::new));
+        }
     }
 
     @Override
@@ -90,14 +135,25 @@ final class RedisAdmin implements BackendAdmin {
             int control = Control.read(batch, layout);
             int exists = batch.add(RedisVerb.EXISTS, layout.control());
             Replies replies = wire.ask(batch, deadline);
-            if (Control.parse(layout, replies.get(control)) == null) {
+            Control found = Control.parse(layout, replies.get(control));
+            if (found == null) {
                 if (replies.get(exists).number() > 0) {
                     throw Control.foreign(layout);
                 }
                 throw new NoSuchSemaphoreException("There is no semaphore '" + name + "' to resize: create it");
             }
             CommandBatch transaction = new CommandBatch().multi();
-            transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, Integer.toString(limit));
+            int slots = Math.max(found.slots(), limit);
+            transaction.add(
+                    RedisVerb.HSET,
+                    layout.control(),
+                    RedisLayout.LIMIT_FIELD,
+                    Integer.toString(limit),
+                    RedisLayout.SLOTS_FIELD,
+                    Integer.toString(slots));
+            Set<Integer> present =
+                    IntStream.rangeClosed(1, found.slots()).boxed().collect(Collectors.toSet());
+            addSlots(transaction, layout, slots, present);
             return commit(transaction, layout, wire, deadline) ? true : null;
         });
     }
@@ -117,6 +173,9 @@ final class RedisAdmin implements BackendAdmin {
             }
             CommandBatch transaction = new CommandBatch().multi();
             transaction.add(RedisVerb.DEL, layout.control(), layout.waiters());
+            if (RedisLayout.FORMER_FORMAT.equals(replies.get(format).textOrNull())) {
+                layout.formerKeys().forEach(key -> transaction.add(RedisVerb.DEL, key));
+            }
             if (!commit(transaction, layout, wire, deadline)) {
                 return null;
             }
@@ -148,7 +207,7 @@ final class RedisAdmin implements BackendAdmin {
 
     /** Does a transaction and tells those who wait. */
     private static boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
-        transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), "0");
+        transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Offer.HINT);
         transaction.exec();
         return wire.ask(transaction, deadline).committed();
     }

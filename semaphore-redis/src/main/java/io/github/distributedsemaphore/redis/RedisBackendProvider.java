@@ -11,7 +11,7 @@ import java.util.Set;
  * redis-sentinel://host,host/?master=NAME}, {@code redis-cluster://host,host}; and each of them over TLS, {@code rediss://},
  * {@code rediss-sentinel://}, {@code rediss-cluster://}.
  *
- * <p>Each semaphore is a few keys under one hash tag. A slot is taken by HSETNX in a transaction under a WATCH that was begun
+ * <p>Each semaphore is a few keys under one hash tag. A slot is taken by SMOVE in a transaction under a WATCH that was begun
  * in the round trip before, so an acquire is one round trip; no scripts are used. A client lives by a deadline in the
  * server's time, which it moves forward while it holds something; {@code docs/backends/redis.md} has the layout, the
  * guarantees and the rights that a user needs.

@@ -17,7 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.IntConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,7 +34,7 @@ final class RedisChannels implements AutoCloseable {
     private static final long RECONNECT_MILLIS = 200;
 
     private final RedisConnections connections;
-    private final Map<String, List<IntConsumer>> listeners = new ConcurrentHashMap<>();
+    private final Map<String, List<Consumer<String>>> listeners = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connecting;
     private volatile boolean closed;
@@ -46,12 +46,12 @@ final class RedisChannels implements AutoCloseable {
     /**
      * Listens to channels, and returns when the server knows.
      *
-     * @param listener gets the number in each message, 0 if there is none; returns at once
+     * @param listener gets each message, and an empty one when messages may have been lost; returns at once
      */
-    void listen(List<String> channels, IntConsumer listener, Deadline deadline) {
+    void listen(List<String> channels, Consumer<String> listener, Deadline deadline) {
         for (String channel : channels) {
             listeners.compute(channel, (key, known) -> {
-                List<IntConsumer> all = known == null ? new CopyOnWriteArrayList<>() : known;
+                List<Consumer<String>> all = known == null ? new CopyOnWriteArrayList<>() : known;
                 all.add(listener);
                 return all;
             });
@@ -70,9 +70,9 @@ final class RedisChannels implements AutoCloseable {
     }
 
     /** Ends it, without waiting. */
-    void forget(List<String> channels, IntConsumer listener) {
+    void forget(List<String> channels, Consumer<String> listener) {
         for (String channel : channels) {
-            List<IntConsumer> left = listeners.computeIfPresent(channel, (key, all) -> {
+            List<Consumer<String>> left = listeners.computeIfPresent(channel, (key, all) -> {
                 all.remove(listener);
                 return all.isEmpty() ? null : all;
             });
@@ -149,8 +149,7 @@ final class RedisChannels implements AutoCloseable {
     }
 
     private void tell(String channel, String message) {
-        int slot = (int) Math.max(0, Math.min(Integer.MAX_VALUE, Numbers.parse(message)));
-        listeners.getOrDefault(channel, List.of()).forEach(listener -> listener.accept(slot));
+        listeners.getOrDefault(channel, List.of()).forEach(listener -> listener.accept(message));
     }
 
     private void disconnected() {
@@ -166,7 +165,7 @@ final class RedisChannels implements AutoCloseable {
 
     /** Messages may have been lost. */
     private void tellAll() {
-        listeners.values().forEach(all -> all.forEach(listener -> listener.accept(0)));
+        listeners.values().forEach(all -> all.forEach(listener -> listener.accept("")));
     }
 
     private void reconnectLater() {

@@ -7,8 +7,11 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -16,14 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives slots back and takes slots, for one session. Everything that one exchange does goes into one transaction, under a
- * watch of the control key that was begun in the same write as the transaction before: an exchange that meets nobody else is
- * one round trip.
+ * Gives slots back and takes slots, for one session. What takes or hands over goes into one transaction, under a watch of the
+ * control key that was begun in the same write as the transaction before. What only gives back needs no transaction, and leaves
+ * the watch as it is.
  *
- * <p>What makes it safe: this session was alive when the watch began, and whoever takes a session for dead touches the control
- * key. So when the transaction is done, the session was alive, the limit was as known, and the slots that it gives back were
- * its own. That a slot was free is for HSETNX to say. A transaction that comes late, or that is repeated, finds the key
- * touched and does nothing.
+ * <p>What makes it safe: every change of a slot's holder is an SMOVE, which names the holder that it takes the slot from, and is
+ * not done if that has not the slot. This session was alive when the watch began, and whatever takes a session for dead touches
+ * the control key. So when the transaction is done, the session was alive, and so were those to which it handed a slot.
  *
  * <p>For one thread at a time, but for {@link #endOverdue}.
  */
@@ -35,17 +37,13 @@ final class RedisExchange {
     private final RedisLiveness liveness;
     private final SessionListener listener;
     private final ArmedWire wire;
-    private final SlotChoice choice = new SlotChoice();
-    private final StepPlan plan;
-    private final HoldBook book;
+    private final Ledger ledger;
+    private final Planner planner;
 
+    /** An exchange of which nobody knows what it did. */
     private @Nullable Attempt unknown;
+
     private volatile @Nullable Started started;
-
-    /** The number of the last hold before the present exchange. */
-    private long lastNumber;
-
-    private long prunedNanos = System.nanoTime();
 
     RedisExchange(RedisLayout layout, RedisConnections connections, RedisLiveness liveness, SessionListener listener) {
         this.layout = layout;
@@ -53,21 +51,12 @@ final class RedisExchange {
         this.liveness = liveness;
         this.listener = listener;
         this.wire = new ArmedWire(layout, connections, liveness);
-        this.plan = new StepPlan(layout, liveness, liveness.clock(), choice);
-        this.book = new HoldBook(layout, liveness, wire, choice);
-    }
-
-    SlotChoice choice() {
-        return choice;
+        this.ledger = liveness.ledger();
+        this.planner = new Planner(liveness, ledger);
     }
 
     ArmedWire wire() {
         return wire;
-    }
-
-    /** The place in the queue, between exchanges. */
-    QueuePlace place() {
-        return new QueuePlace(layout, liveness, connections, wire, plan);
     }
 
     ExchangeResult exchange(ExchangeRequest request) {
@@ -75,24 +64,54 @@ final class RedisExchange {
     }
 
     private Attempt begin(ExchangeRequest request) {
-        lastNumber = plan.lastNumber();
-        return book.begin(request);
+        Attempt attempt = new Attempt(request);
+        Set<Hold> done = ledger.takeReturned(request.giveBack());
+        for (Hold hold : request.giveBack()) {
+            if (!done.contains(hold)) {
+                (ledger.has(hold) ? attempt.toGiveBack() : attempt.lost()).add(hold);
+            }
+        }
+        attempt.toGiveBack().addAll(ledger.takeOwed());
+        if (ledger.takeSuspicion()) {
+            attempt.suspect();
+        }
+        takeOffers(attempt);
+        return attempt;
+    }
+
+    /** What others gave to this session meanwhile serves its callers before anything is asked. */
+    private void takeOffers(Attempt attempt) {
+        List<Hold> offered = ledger.takeOffers(liveness.client());
+        if (!offered.isEmpty()) {
+            planner.wasServed();
+            attempt.spare().addAll(offered);
+            if (attempt.serve()) {
+                planner.granted(null);
+            }
+        }
     }
 
     /**
      * Starts an exchange and returns without having waited.
      *
      * @param end is given the result, or what {@link #exchange} would throw, on any thread
-     * @return false if something has to be asked before there is something to send: then nothing was done
+     * @return false if a connection has to be opened first: then nothing was done
      */
     boolean start(ExchangeRequest request, BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end) {
-        ArmedState state = wire.watchedState();
-        if (state == null || wire.isOtherServer() || unknown != null) {
+        if (!wire.isOpen() || wire.isOtherServer() || unknown != null) {
+            return false;
+        }
+        View view = wire.known();
+        if (view == null && wire.armAhead(request.wants().size()) == null) {
             return false;
         }
         Started begun = new Started(begin(request), end);
         started = begun;
-        begun.goOn(state);
+        if (view == null) {
+            begun.arm();
+        } else {
+            begun.goOn(view);
+        }
         return true;
     }
 
@@ -126,10 +145,10 @@ final class RedisExchange {
             this.end = end;
         }
 
-        private void goOn(ArmedState state) {
+        private void goOn(View view) {
             ExchangeResult result;
             try {
-                result = advance(attempt, state, deadline, this);
+                result = advance(attempt, view, deadline, this);
             } catch (RuntimeException | Error e) {
                 handOver(e);
                 return;
@@ -139,32 +158,47 @@ final class RedisExchange {
             }
         }
 
-        /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
-        void send(ArmedState state, Step step) {
-            Transaction transaction = prepare(attempt, state, step);
-            sent = transaction.batch();
-            wire.send(
-                    transaction.batch(),
-                    step,
-                    transaction.depth(),
-                    attempt.hasMissed(),
-                    answer -> answered(transaction, answer));
+        /** Goes on when a watch stands. Nothing is touched after the sending: the reply may be here already. */
+        void arm() {
+            ArmedWire.Ahead ahead = wire.armAhead(attempt.wanted());
+            if (ahead == null) {
+                handOver(null);
+                return;
+            }
+            sent = ahead.batch();
+            Future<?> unused = ahead.replies().thenAccept(replies -> {
+                View view;
+                try {
+                    view = wire.arrived(replies);
+                } catch (RuntimeException | Error e) {
+                    handOver(e);
+                    return;
+                }
+                goOn(view);
+            });
         }
 
-        private void answered(Transaction transaction, Supplier<ArmedWire.Answer> supplied) {
-            ArmedState state;
+        /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
+        void send(View view, Step step) {
+            Prepared prepared = prepare(attempt, view, step);
+            sent = prepared.batch();
+            wire.send(prepared.batch(), step, prepared.reading(), answer -> answered(prepared, answer));
+        }
+
+        private void answered(Prepared prepared, Supplier<ArmedWire.Answer> supplied) {
+            View view;
             try {
                 ArmedWire.Answer answer = supplied.get();
-                enter(attempt, transaction, answer.replies());
-                state = answer.known();
+                enter(attempt, prepared, answer);
+                view = answer.known();
             } catch (RuntimeException | Error e) {
                 handOver(e);
                 return;
             }
-            if (state == null) {
+            if (view == null) {
                 handOver(null);
             } else {
-                goOn(state);
+                goOn(view);
             }
         }
 
@@ -232,54 +266,71 @@ final class RedisExchange {
                 unknown = attempt;
                 throw RedisFailures.uncertain(layout.what(), broken);
             }
-            book.stray(attempt, attempt.spare());
             if (attempt.hasProgressed()) {
+                ledger.owe(attempt.unknownToCallers());
                 return result(attempt, wire.lastKnown());
             }
+            failed(attempt);
             throw RedisFailures.certain(layout.what(), e);
         } catch (RedisErrorException | SemaphoreException e) {
             wire.disarm();
-            book.stray(attempt, attempt.taken());
-            book.failed(attempt);
-            giveBackStrays(deadline);
+            failed(attempt);
+            giveBackOwed(deadline);
             throw RedisFailures.certain(layout.what(), e);
         }
     }
 
+    /** The callers hear that nothing was done: what was taken goes back, and what was given back is given back already. */
+    private void failed(Attempt attempt) {
+        Set<Hold> back = new HashSet<>(attempt.taken());
+        back.addAll(attempt.unknownToCallers());
+        ledger.owe(back);
+        ledger.returned(attempt.request().giveBack().stream()
+                .filter(hold -> !ledger.has(hold) && !attempt.lost().contains(hold))
+                .toList());
+    }
+
     /** A part of a transaction failed: the other parts are taken back, now if that is possible. */
-    private void giveBackStrays(Deadline deadline) {
-        List<Hold> kept = book.strays();
-        if (kept.isEmpty()) {
+    private void giveBackOwed(Deadline deadline) {
+        if (!ledger.owesAnything()) {
             return;
         }
         Attempt back = Attempt.ofNobody();
-        book.takeUpStrays(back);
+        List<Hold> owed = ledger.takeOwed();
+        back.toGiveBack().addAll(owed);
         try {
             run(back, deadline);
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             wire.disarm();
             LOG.debug("{}: slots that were taken in vain go back later", layout.what(), e);
-            book.strayAgain(kept);
+            ledger.owe(owed);
         }
     }
 
-    /** Takes up an exchange of which nobody knows what it did. */
+    /**
+     * Takes up an exchange of which nobody knows what it did. The session goes on under another name: then nothing that was sent
+     * before can be done any more, and its set says what was.
+     */
     ExchangeResult resolve(ExchangeRequest request) {
         Attempt attempt = unknown;
         if (attempt == null) {
             // It failed before it began, and left no trace.
             attempt = begin(request);
-            attempt.doubt();
             unknown = attempt;
         }
         Deadline deadline = connections.callDeadline();
         try {
             attempt.resolve();
-            Step sent = attempt.inFlight();
-            if (sent != null || attempt.isDoubtful()) {
-                ArmedState state = wire.touch(deadline);
+            wire.disarm();
+            if (rename(deadline)) {
                 requireConfirmed(deadline);
-                settle(attempt, sent, state, deadline);
+                planner.forgetPlace();
+                attempt.undone();
+                attempt.progress();
+                View view = wire.rearm(0, deadline);
+                if (!liveness.isGivenUp(view.isMember())) {
+                    settle(attempt, view, deadline);
+                }
             }
             ExchangeResult result = run(attempt, deadline);
             unknown = null;
@@ -290,10 +341,115 @@ final class RedisExchange {
         }
     }
 
+    /** Returns false if the session is not among the living, so that there is nothing to rename. */
+    private boolean rename(Deadline deadline) {
+        while (true) {
+            String uncertain = liveness.uncertainName();
+            View view = wire.rearm(0, deadline);
+            if (uncertain != null) {
+                CommandBatch question = new CommandBatch();
+                int score = question.add(RedisVerb.ZSCORE, layout.lives(), uncertain);
+                liveness.endRename(!wire.ask(question, deadline).get(score).isNil());
+                view = wire.rearm(0, deadline);
+            }
+            if (!view.isMember()) {
+                return false;
+            }
+            CommandBatch batch = new CommandBatch().multi();
+            liveness.rename(batch, liveness.beginRename(), view.deadlineMillis());
+            touch(batch, view);
+            batch.exec();
+            boolean done = wire.commit(batch, deadline);
+            liveness.endRename(done);
+            if (done) {
+                return true;
+            }
+        }
+    }
+
+    private void touch(CommandBatch batch, View view) {
+        if (view.control() != null) {
+            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+        }
+    }
+
+    /** What is in the session's set is held by it, and nothing else is. */
+    private void settle(Attempt attempt, View view, Deadline deadline) {
+        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
+        List<Hold> gone = attempt.toGiveBack().stream()
+                .filter(hold -> !mine.contains(hold.slot()))
+                .toList();
+        gone.forEach(ledger::remove);
+        attempt.toGiveBack().removeAll(gone);
+        if (attempt.isDoubtful()) {
+            List<Hold> taken = attempt.taken();
+            attempt.forget(taken);
+            attempt.toGiveBack().addAll(taken.stream().filter(ledger::has).toList());
+        }
+        adopt(attempt, view, deadline);
+        if (attempt.isDoubtful()) {
+            attempt.giveBackSpare();
+        }
+        attempt.serve();
+    }
+
+    /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */
+    private void adopt(Attempt attempt, View view, Deadline deadline) {
+        List<Integer> unknownSlots = surplus(view);
+        if (unknownSlots.isEmpty()) {
+            return;
+        }
+        String[] slots =
+                unknownSlots.stream().map(slot -> Integer.toString(slot)).toArray(String[]::new);
+        CommandBatch batch = new CommandBatch();
+        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
+        int counts = batch.add(RedisVerb.HMGET, with(layout.epochs(), slots));
+        Replies replies = wire.ask(batch, deadline);
+        List<Hold> found = new ArrayList<>();
+        long base = view.control() == null ? 0 : view.control().base();
+        for (int i = 0; i < slots.length; i++) {
+            HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
+            String stored = replies.get(counts).list().get(i).textOrNull();
+            long count = Reply.digits(stored);
+            boolean damaged = stored != null && count < 0;
+            Hold hold = damaged
+                    ? new Hold(unknownSlots.get(i), 0, 0)
+                    : adopted(unknownSlots.get(i), note, Math.max(0, count), base);
+            ledger.add(hold);
+            (damaged ? attempt.toGiveBack() : found).add(hold);
+        }
+        planner.losePlace();
+        attempt.spare().addAll(found);
+    }
+
+    private Hold adopted(int slot, @Nullable HoldNote note, long count, long base) {
+        HoldNote known = note == null ? new HoldNote(1, base, 0, HoldNote.BY_COUNT) : note;
+        if (known.first() != HoldNote.BY_COUNT && known.first() <= ledger.lastEpoch(slot)) {
+            known = new HoldNote(1, base, 0, HoldNote.BY_COUNT);
+        }
+        return known.hold(slot, count);
+    }
+
+    private List<Integer> surplus(View view) {
+        Set<Integer> mine = view.mine();
+        return mine == null
+                ? List.of()
+                : mine.stream().filter(slot -> ledger.holdOf(slot) == null).toList();
+    }
+
+    private static String[] with(String key, String[] slots) {
+        String[] arguments = new String[slots.length + 1];
+        arguments[0] = key;
+        System.arraycopy(slots, 0, arguments, 1, slots.length);
+        return arguments;
+    }
+
     private ExchangeResult run(Attempt attempt, Deadline deadline) {
         while (true) {
             try {
-                ExchangeResult result = advance(attempt, wire.armed(deadline), deadline, null);
+                View known = wire.known();
+                View view = known != null ? known : wire.armed(attempt.wanted(), deadline);
+                ExchangeResult result = advance(attempt, view, deadline, null);
                 if (result != null) {
                     return result;
                 }
@@ -318,39 +474,45 @@ final class RedisExchange {
      * @param begun goes on with it where something has to be sent; null to send it here and to wait
      * @return null if it was left to that
      */
-    private @Nullable ExchangeResult advance(
-            Attempt attempt, ArmedState armed, Deadline deadline, @Nullable Started begun) {
-        ArmedState state = armed;
+    private @Nullable ExchangeResult advance(Attempt attempt, View known, Deadline deadline, @Nullable Started begun) {
+        View view = known;
         while (true) {
-            if (liveness.isGivenUp(state.isMember())) {
+            if (view.complete() && liveness.isGivenUp(view.isMember())) {
                 loseAll(attempt);
             }
-            if (attempt.isFresh(state) && plan.isPlaceLost(state)) {
-                plan.forgetPlace();
+            takeOffers(attempt);
+            if (attempt.isFresh(view) && planner.isPlaceLost(view)) {
+                planner.losePlace();
             }
             if (begun == null) {
-                state = look(attempt, state, deadline);
-            } else if (hasToLook(attempt, state)) {
+                view = look(attempt, view, deadline);
+            } else if (hasToLook(attempt, view)) {
                 begun.handOver(null);
                 return null;
             }
-            Step step = plan.next(attempt, state);
-            if (!step.isEmpty() && begun != null) {
-                begun.send(state, step);
+            Step step = planner.next(attempt, view);
+            if (!step.isBare() && !view.watched()) {
+                if (begun != null) {
+                    begun.arm();
+                    return null;
+                }
+                view = wire.armed(attempt.wanted(), deadline);
+            } else if (!step.isEmpty() && begun != null) {
+                begun.send(view, step);
                 return null;
             } else if (!step.isEmpty()) {
-                state = commit(attempt, state, step, deadline);
+                view = commit(attempt, view, step, deadline);
             } else if (attempt.isServed() && attempt.giveBackSpare()) {
                 continue;
-            } else if (begun != null && hasToAsk(attempt, state)) {
+            } else if (begun != null && hasToAsk(attempt, view)) {
                 begun.handOver(null);
                 return null;
             } else if (attempt.isServed()) {
-                return finish(attempt, state, deadline);
-            } else if (isAllKnown(attempt, state)) {
-                state = refuse(attempt, state, deadline);
+                return finish(attempt, view, deadline);
+            } else if (isAllKnown(attempt, view)) {
+                view = refuse(attempt, view, deadline);
             } else {
-                state = wire.rearm(true, deadline);
+                view = wire.rearm(attempt.wanted(), deadline);
             }
             if (deadline.isPast(System.nanoTime())) {
                 throw new BackendUnavailableException(
@@ -360,106 +522,202 @@ final class RedisExchange {
     }
 
     /** Whether something has to be looked at before anything is sent. */
-    private boolean hasToLook(Attempt attempt, ArmedState state) {
+    private boolean hasToLook(Attempt attempt, View view) {
         return wire.isOtherServer()
-                || !book.doubtful(attempt).isEmpty()
-                || (!state.holdsWatched() && plan.wantsTogether(attempt, state));
+                || isBlind(attempt, view)
+                || (attempt.isFresh(view) && !surplus(view).isEmpty())
+                || (!view.freeWatched() && planner.wantsTogether(attempt, view));
     }
 
-    private ArmedState look(Attempt attempt, ArmedState state, Deadline deadline) {
-        if (wire.isOtherServer()) {
+    /** Whether this session may have been given up for dead since its last look. */
+    private static boolean isBlind(Attempt attempt, View view) {
+        return attempt.isSuspicious() && !attempt.isFresh(view);
+    }
+
+    private View look(Attempt attempt, View known, Deadline deadline) {
+        View view = known;
+        if (wire.isOtherServer() || isBlind(attempt, view)) {
             wire.knowServer();
-            book.reconcile(attempt, deadline);
+            view = wire.rearm(attempt.wanted(), deadline);
+            if (liveness.isGivenUp(view.isMember())) {
+                loseAll(attempt);
+            }
         }
-        List<Hold> doubtful = book.doubtful(attempt);
-        if (!doubtful.isEmpty()) {
-            book.verify(attempt, doubtful, deadline);
+        if (attempt.isFresh(view)) {
+            // An older look may have seen a slot that was found to be lost since.
+            adopt(attempt, view, deadline);
         }
-        return !state.holdsWatched() && plan.wantsTogether(attempt, state) ? wire.watchHolds(deadline) : state;
+        if (attempt.serve()) {
+            planner.granted(null);
+        }
+        return !view.freeWatched() && planner.wantsTogether(attempt, view)
+                ? wire.watchFree(attempt.wanted(), deadline)
+                : view;
     }
 
     /** Whether something has to be asked although nothing is left to be sent. */
-    private boolean hasToAsk(Attempt attempt, ArmedState state) {
+    private boolean hasToAsk(Attempt attempt, View view) {
         if (attempt.isServed()) {
-            return isToBeSwept(attempt, state) || (attempt.hasJoined() && isTimeToPrune(state));
+            return isToBeSwept(attempt, view) || (attempt.hasJoined() && isTimeToPrune(view));
         }
-        return !isAllKnown(attempt, state) || state.control() == null || isTimeToPrune(state);
+        return !isAllKnown(attempt, view) || view.control() == null || isTimeToPrune(view);
     }
 
     /** Whether enough was read since this exchange began to refuse what does not fit. */
-    private static boolean isAllKnown(Attempt attempt, ArmedState state) {
-        return attempt.isFresh(state) && (state.usedSlots() != null || state.control() == null);
+    private static boolean isAllKnown(Attempt attempt, View view) {
+        return attempt.isFresh(view) && (view.allFree() || view.control() == null);
     }
 
-    private ArmedState refuse(Attempt attempt, ArmedState state, Deadline deadline) {
-        if (state.control() == null) {
+    private View refuse(Attempt attempt, View view, Deadline deadline) {
+        if (view.control() == null) {
             wire.refuseForeign(deadline);
         }
-        attempt.refuseBeyond(state.limit());
-        if (attempt.isServed() || !prune(state, deadline)) {
+        attempt.refuseBeyond(view.limit());
+        if (attempt.isServed() || !prune(view, deadline)) {
             attempt.stopClaiming();
-            return state;
+            return view;
         }
-        ArmedState pruned = wire.rearm(true, deadline);
-        attempt.freed(pruned.free(), List.of());
+        View pruned = wire.rearm(attempt.wanted(), deadline);
+        attempt.freed(pruned.free().size());
         return pruned;
     }
 
-    /** Somebody's time is over; or now and then, for slots of clients that are not there at all. */
-    private boolean isTimeToPrune(ArmedState state) {
-        return state.firstEndMillis() < state.serverMicros() / 1_000
-                || System.nanoTime() - prunedNanos >= liveness.lease().toNanos();
+    /** Somebody's time is over. */
+    private static boolean isTimeToPrune(View view) {
+        return view.firstEndMillis() < view.serverMicros() / 1_000;
     }
 
-    /** Looks for the dead when it is time to. */
-    private boolean prune(ArmedState state, Deadline deadline) {
-        if (!isTimeToPrune(state)) {
-            return false;
+    /** Takes out the dead, if there seem to be any. */
+    private boolean prune(View view, Deadline deadline) {
+        return isTimeToPrune(view)
+                && new RedisPruning(layout, wire.forOther(deadline))
+                        .prune(view.serverMicros(), liveness.client(), deadline);
+    }
+
+    /** A step that is to be sent, with what is needed to understand its replies. */
+    private record Prepared(CommandBatch batch, Step step, Step.Sent sent, int confirmed, View.Reading reading) {}
+
+    private Prepared prepare(Attempt attempt, View before, Step step) {
+        CommandBatch batch = new CommandBatch();
+        if (!step.isBare()) {
+            batch.multi();
         }
-        prunedNanos = System.nanoTime();
-        return new RedisPruning(layout, wire.forOther(deadline))
-                .prune(state.serverMicros(), liveness.client(), deadline);
-    }
-
-    /** A transaction that is to be sent, with what is needed to understand its replies. */
-    private record Transaction(CommandBatch batch, Step step, Step.Sent sent, int confirmed, ArmedState.Depth depth) {}
-
-    private Transaction prepare(Attempt attempt, ArmedState before, Step step) {
-        CommandBatch batch = new CommandBatch().multi();
         Step.Sent sent = step.addTo(batch, layout, liveness);
-        batch.exec();
-        int confirmed = step.claims().isEmpty()
-                ? Replicas.NOT_ASKED
-                : liveness.replicas().ask(batch);
+        int confirmed = Replicas.NOT_ASKED;
+        View.Reading reading;
+        if (step.isBare()) {
+            batch.moves();
+            reading = View.Reading.ofQueue(batch, layout, liveness.client());
+        } else {
+            batch.exec();
+            confirmed = step.takes() == 0 ? confirmed : liveness.replicas().ask(batch);
+            // A client that waits holds no watch: it would make the transactions of all others slower.
+            boolean waits = attempt.isForWaiters() && attempt.wanted() > step.takes();
+            reading = wire.reading(batch, planner.depth(attempt, before, step), !waits, attempt.wanted());
+        }
         attempt.sent(step);
-        return new Transaction(batch, step, sent, confirmed, plan.depth(attempt, before, step));
+        return new Prepared(batch, step, sent, confirmed, reading);
     }
 
-    private ArmedState commit(Attempt attempt, ArmedState before, Step step, Deadline deadline) {
-        Transaction transaction = prepare(attempt, before, step);
-        ArmedWire.Answer answer =
-                wire.commit(transaction.batch(), step, transaction.depth(), attempt.hasMissed(), deadline);
-        enter(attempt, transaction, answer.replies());
-        return answer.state(deadline);
+    private View commit(Attempt attempt, View before, Step step, Deadline deadline) {
+        Prepared prepared = prepare(attempt, before, step);
+        ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
+        enter(attempt, prepared, answer);
+        return answer.view(deadline);
     }
 
-    /** Enters in the books what a transaction did. */
-    private void enter(Attempt attempt, Transaction transaction, Replies replies) {
-        if (!replies.executed()) {
+    /** Enters in the ledger what a step did. */
+    private void enter(Attempt attempt, Prepared prepared, ArmedWire.Answer answer) {
+        if (!answer.done()) {
             attempt.undone();
             return;
         }
-        Step step = transaction.step();
-        attempt.done();
-        plan.committed(step);
-        book.released(attempt, step);
-        book.take(attempt, step, transaction.sent(), replies);
-        liveness.replicas().require(replies, transaction.confirmed());
+        Step step = prepared.step();
+        Replies replies = answer.replies();
+        attempt.done(step);
+        planner.committed(step);
+        enterReleases(attempt, step, prepared.sent(), replies);
+        enterTaken(attempt, step, prepared.sent(), replies);
+        liveness.replicas().require(replies, prepared.confirmed());
         if (attempt.serve()) {
-            plan.granted(step);
+            planner.granted(step);
         }
         replies.requireAllDone();
         attempt.progress();
+    }
+
+    private void enterReleases(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
+        for (int i = 0; i < step.releases().size(); i++) {
+            Hold hold = step.releases().get(i);
+            int moved = sent.released().get(i);
+            if (replies.error(moved) == null && gone(attempt, hold, replies.isOne(moved))) {
+                attempt.freed(1);
+                ledger.freed(hold.slot());
+            }
+        }
+        for (int i = 0; i < step.hands().size(); i++) {
+            int moved = sent.handed().get(i);
+            if (replies.error(moved) == null) {
+                gone(attempt, step.hands().get(i).from(), replies.isOne(moved));
+            }
+        }
+    }
+
+    /** This hold is not the session's any more. Returns whether it was before. */
+    private boolean gone(Attempt attempt, Hold hold, boolean moved) {
+        ledger.remove(hold);
+        attempt.toGiveBack().remove(hold);
+        if (!moved) {
+            attempt.lost().add(hold);
+            attempt.suspect();
+        }
+        return moved;
+    }
+
+    private void enterTaken(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
+        HoldNote note = step.note();
+        boolean checked = step.retains().isEmpty() || replies.error(sent.retained()) == null;
+        for (int i = 0; checked && i < step.retains().size(); i++) {
+            Hold hold = step.retains().get(i);
+            boolean there = replies.get(sent.retained()).list().get(i).number() == 1;
+            if (gone(attempt, hold, there)) {
+                take(attempt, hold.slot(), note, replies, sent.counts().get(i));
+            }
+        }
+        for (int i = 0; i < step.claims().size(); i++) {
+            int slot = step.claims().get(i).slot();
+            int taken = sent.taken().get(i);
+            boolean known = replies.error(taken) == null;
+            if (known && replies.isOne(taken)) {
+                take(
+                        attempt,
+                        slot,
+                        note,
+                        replies,
+                        sent.counts().get(step.retains().size() + i));
+            } else if (known) {
+                attempt.miss();
+            }
+        }
+    }
+
+    private void take(Attempt attempt, int slot, HoldNote note, Replies replies, int count) {
+        if (replies.error(count) == null) {
+            Hold hold = note.hold(slot, replies.get(count).number());
+            announce(ledger.add(hold));
+            attempt.spare().add(hold);
+        } else {
+            Hold nameless = new Hold(slot, 0, 0);
+            ledger.add(nameless);
+            ledger.owe(List.of(nameless));
+        }
+    }
+
+    /** The slot was this session's already, by its own account, and free by the server's. */
+    private void announce(@Nullable Hold lost) {
+        if (lost != null) {
+            listener.lost(List.of(lost), "the slot was taken away from this client");
+        }
     }
 
     /** What the lost transaction may have granted counts only if it would count otherwise. */
@@ -472,67 +730,142 @@ final class RedisExchange {
         }
     }
 
-    /** Finds out what became of the exchange, now that no transaction of it can be done any more. */
-    private void settle(Attempt attempt, @Nullable Step sent, ArmedState state, Deadline deadline) {
-        if (attempt.isDoubtful()) {
-            attempt.forgetTaken();
-        }
-        if (state.isMember() && attempt.isDoubtful()) {
-            book.recover(attempt, lastNumber, deadline);
-        } else if (state.isMember() && sent != null) {
-            book.settle(attempt, sent, deadline);
-        }
-        plan.forgetPlace();
-        attempt.undone();
-        attempt.progress();
-        attempt.serve();
-    }
-
     /** This session was given up for dead: nothing that it held is its own any more. */
     private void loseAll(Attempt attempt) {
-        Set<Hold> others = book.loseAll(attempt);
-        plan.forgetPlace();
+        attempt.lost().addAll(attempt.toGiveBack());
+        List<Hold> taken = attempt.taken();
+        planner.buried(liveness.client());
+        Set<Hold> others = liveness.startAfresh();
+        others.removeAll(attempt.toGiveBack());
+        taken.forEach(others::remove);
+        attempt.toGiveBack().clear();
+        attempt.forget(taken);
         if (!others.isEmpty()) {
             listener.lost(others, "this client was not heard of in time, and others were given its slots");
         }
     }
 
-    private static boolean isToBeSwept(Attempt attempt, ArmedState state) {
-        return state.control() == null && attempt.hasProgressed();
+    private static boolean isToBeSwept(Attempt attempt, View view) {
+        return view.control() == null && attempt.hasProgressed();
     }
 
-    private ExchangeResult finish(Attempt attempt, ArmedState state, Deadline deadline) {
-        if (!plan.isQueued()) {
-            List<Integer> told = plan.toldInVain();
-            attempt.freed(told.size(), told);
-        }
-        wire.tell(plan.wakeOthers(attempt, state));
-        if (isToBeSwept(attempt, state)) {
+    private ExchangeResult finish(Attempt attempt, View view, Deadline deadline) {
+        hint(attempt, view);
+        if (isToBeSwept(attempt, view)) {
             new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
         } else if (attempt.hasJoined()) {
-            // Or else those who died while slots were free would be kept for ever.
-            prune(state, deadline);
+            // Or else those that died while slots were free would be kept until the semaphore is full.
+            prune(view, deadline);
         }
-        plan.finished(attempt);
-        return result(attempt, state);
+        planner.finished(attempt);
+        settleWatch(attempt);
+        return result(attempt, view);
     }
 
-    private ExchangeResult result(Attempt attempt, ArmedState state) {
+    /** A client that waits holds no watch; one that was given a slot needs one when it gives the slot back. */
+    private void settleWatch(Attempt attempt) {
+        View known = wire.known();
+        if (known == null) {
+            return;
+        }
+        if (known.watched() && attempt.isForWaiters() && attempt.hasRefused()) {
+            wire.rest();
+        } else if (!known.watched() && !attempt.taken().isEmpty()) {
+            wire.armAhead(1);
+        }
+    }
+
+    /** The first in the queue hear of what became free, unless they did so with the transaction. */
+    private void hint(Attempt attempt, View view) {
+        int free = view.complete() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
+        if (free > 0) {
+            CommandBatch batch = new CommandBatch();
+            List<String> first = view.others(liveness.client()).stream()
+                    .limit(free)
+                    .filter(waiter -> !attempt.served().contains(waiter))
+                    .toList();
+            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+            attempt.hinted(first);
+            wire.tell(batch);
+        }
+        if (attempt.hasHinted()) {
+            wire.queueMoves();
+        }
+    }
+
+    private ExchangeResult result(Attempt attempt, View view) {
         attempt.lost().retainAll(attempt.request().giveBack());
         Deadline recheck = Deadline.NEVER;
         if (attempt.hasRefused()) {
-            if (state.firstEndMillis() != Long.MAX_VALUE) {
-                recheck = Deadline.at(liveness.clock().nanosAt((state.firstEndMillis() + 2) * 1_000));
+            if (view.firstEndMillis() != Long.MAX_VALUE) {
+                recheck = Deadline.at(liveness.clock().nanosAt((view.firstEndMillis() + 2) * 1_000));
             }
             if (attempt.isLeftToOthers()) {
-                recheck = recheck.earlier(Deadline.at(System.nanoTime() + StepPlan.PATIENCE_NANOS));
+                recheck = recheck.earlier(Deadline.at(System.nanoTime() + Planner.PATIENCE_NANOS));
             }
         }
         return ExchangeResult.of(attempt.answers())
                 .lost(attempt.lost())
-                .validUntil(liveness.validUntil(state.sentNanos(), state.deadlineMillis(), state.serverMicros()))
+                .validUntil(liveness.validUntil(view.sentNanos(), view.deadlineMillis(), view.serverMicros()))
                 .recheck(recheck)
-                .othersWaiting(plan.othersWait(state))
+                .othersWaiting(planner.othersWait(view))
                 .build();
+    }
+
+    /** Gives back what nobody of this session wants: what it owes, was offered, or has without its knowledge. */
+    void tidy(boolean look) {
+        Deadline deadline = connections.callDeadline();
+        Attempt back = Attempt.ofNobody();
+        back.toGiveBack().addAll(ledger.takeOwed());
+        try {
+            if (look) {
+                back.freed(wire.rearm(0, deadline).free().size());
+            }
+            run(back, deadline);
+        } catch (RuntimeException e) {
+            ledger.owe(back.unknownToCallers());
+            wire.disarm();
+            throw e;
+        }
+    }
+
+    /** Gives up the place in the queue, and what was given to the session for it. */
+    void leaveQueue() {
+        if (planner.isQueued()) {
+            CommandBatch batch = new CommandBatch();
+            batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+            wire.ask(batch, connections.callDeadline());
+            planner.forgetPlace();
+            tidy(true);
+        } else if (ledger.hasOffers()) {
+            tidy(false);
+        }
+    }
+
+    /** The end of a session in order: everything that is stored of it goes, in one transaction. */
+    void sayGoodbye(Deadline deadline) {
+        View view = wire.rearm(0, deadline);
+        boolean left = false;
+        while (view.isMember() && !left) {
+            String client = liveness.client();
+            CommandBatch batch = new CommandBatch().multi();
+            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(client));
+            batch.add(RedisVerb.DEL, layout.heldBy(client), layout.notesOf(client));
+            batch.add(RedisVerb.ZREM, layout.lives(), client);
+            batch.add(RedisVerb.ZREM, layout.waiters(), client);
+            touch(batch, view);
+            batch.exec();
+            left = wire.commit(batch, deadline);
+            int freed = view.mine() == null ? 0 : view.mine().size();
+            view = wire.rearm(0, deadline);
+            if (left) {
+                Attempt nothing = Attempt.ofNobody();
+                nothing.freed(freed);
+                hint(nothing, view);
+            }
+        }
+        if (view.control() == null) {
+            new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
+        }
     }
 }

@@ -4,6 +4,8 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -13,41 +15,75 @@ import org.jspecify.annotations.Nullable;
 
 /** A semaphore and its holders at one moment. */
 final class RedisInspection {
+    /** So often the clients are asked for again because others came meanwhile; then those are left out. */
+    private static final int MOST_LOOKS = 5;
+
     private final RedisLayout layout;
     private final @Nullable Control control;
-    private final Map<String, String> holds;
-    private final Map<String, String> epochs;
-    private final Map<String, String> members;
     private final Map<String, String> deadlines;
     private final long serverMicros;
+    private final List<Held> held = new ArrayList<>();
 
-    private RedisInspection(RedisLayout layout, Replies replies, int[] at) {
+    /** A slot in the set of a client. */
+    private record Held(
+            int slot, String client, @Nullable HoldNote note, long count, RedisLiveness.MemberInfo member) {}
+
+    private RedisInspection(
+            RedisLayout layout, @Nullable Control control, Map<String, String> deadlines, long serverMicros) {
         this.layout = layout;
-        this.control = Control.parse(layout, replies.get(at[0]));
-        this.holds = map(replies.get(at[1]));
-        this.epochs = map(replies.get(at[2]));
-        this.members = map(replies.get(at[3]));
-        this.deadlines = map(replies.get(at[4]));
-        this.serverMicros = ArmedState.micros(replies.get(at[5]));
+        this.control = control;
+        this.deadlines = deadlines;
+        this.serverMicros = serverMicros;
     }
 
     static RedisInspection read(RedisLayout layout, RedisWire wire, Deadline deadline) {
-        // A transaction without a watch: all of it at one moment. A watch that is left from before must not stop it.
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.multi();
-        int[] at = {
-            Control.read(batch, layout),
-            batch.add(RedisVerb.HGETALL, layout.holds()),
-            batch.add(RedisVerb.HGETALL, layout.epochs()),
-            batch.add(RedisVerb.HGETALL, layout.members()),
-            batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1", "WITHSCORES"),
-            batch.add(RedisVerb.TIME)
-        };
-        batch.exec();
-        Replies replies = wire.ask(batch, deadline);
-        replies.committed();
-        return new RedisInspection(layout, replies, at);
+        CommandBatch question = new CommandBatch();
+        int lives = question.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
+        List<String> clients = texts(wire.ask(question, deadline).get(lives));
+        for (int look = 1; ; look++) {
+            List<String> asked = clients;
+            // A transaction without a watch: all of it at one moment. A watch that is left from before must not stop
+            // it.
+            CommandBatch batch = new CommandBatch();
+            batch.add(RedisVerb.UNWATCH);
+            batch.multi();
+            int control = Control.read(batch, layout);
+            int epochs = batch.add(RedisVerb.HGETALL, layout.epochs());
+            int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1", "WITHSCORES");
+            int time = batch.add(RedisVerb.TIME);
+            asked.forEach(client -> {
+                batch.add(RedisVerb.SMEMBERS, layout.heldBy(client));
+                batch.add(RedisVerb.HGETALL, layout.notesOf(client));
+            });
+            batch.exec();
+            Replies replies = wire.ask(batch, deadline);
+            replies.committed();
+            Map<String, String> deadlines = map(replies.get(alive));
+            clients = List.copyOf(deadlines.keySet());
+            if (asked.containsAll(clients) || look == MOST_LOOKS) {
+                RedisInspection seen = new RedisInspection(
+                        layout, Control.parse(layout, replies.get(control)), deadlines, View.micros(replies.get(time)));
+                Map<String, String> counts = map(replies.get(epochs));
+                for (int i = 0; i < asked.size(); i++) {
+                    seen.add(asked.get(i), replies.get(time + 1 + 2 * i), replies.get(time + 2 + 2 * i), counts);
+                }
+                return seen;
+            }
+        }
+    }
+
+    private void add(String client, Reply slots, Reply stored, Map<String, String> counts) {
+        Map<String, String> notes = map(stored);
+        RedisLiveness.MemberInfo member =
+                RedisLiveness.MemberInfo.parse(notes.getOrDefault(RedisLayout.SELF_FIELD, ""));
+        for (int slot : View.slots(layout.heldBy(client), slots)) {
+            String field = Integer.toString(slot);
+            held.add(new Held(slot, client, HoldNote.parse(notes.get(field)), Reply.digits(counts.get(field)), member));
+        }
+    }
+
+    private static List<String> texts(Reply list) {
+        return list.list().stream().map(Reply::text).toList();
     }
 
     private static Map<String, String> map(Reply reply) {
@@ -73,8 +109,7 @@ final class RedisInspection {
 
     /** Whether a client's time is over. */
     boolean hasDead() {
-        return deadlines.keySet().stream().anyMatch(client -> !isAlive(client))
-                || holds.values().stream().anyMatch(stored -> !isAlive(HoldValue.clientOf(stored)));
+        return deadlines.keySet().stream().anyMatch(client -> !isAlive(client));
     }
 
     private boolean isAlive(String client) {
@@ -86,43 +121,40 @@ final class RedisInspection {
         if (control == null) {
             return Optional.empty();
         }
-        List<Holder> holders = holds.entrySet().stream()
-                .map(hold -> holder(ArmedState.slot(layout, hold.getKey()), hold.getValue()))
+        List<Holder> holders = held.stream()
+                .map(this::holder)
                 .sorted(Comparator.comparingInt(Holder::slot))
                 .toList();
-        int held = (int) holders.stream()
+        int taken = (int) holders.stream()
                 .filter(holder -> holder.state() == HolderState.HELD)
                 .count();
-        return Optional.of(new SemaphoreDescription(layout.name(), limit(), limit() - held, holders));
+        return Optional.of(new SemaphoreDescription(layout.name(), limit(), limit() - taken, holders));
     }
 
-    private Holder holder(int slot, String stored) {
-        String client = HoldValue.clientOf(stored);
-        RedisLiveness.MemberInfo member = RedisLiveness.MemberInfo.parse(members.getOrDefault(client, ""));
-        long count = Numbers.parse(epochs.get(Integer.toString(slot)));
-        Optional<HoldValue> value = HoldValue.parse(stored);
+    private Holder holder(Held hold) {
+        HoldNote note = hold.note();
         return new Holder(
-                slot,
-                value.map(known -> known.firstEpoch(count)).orElse(0L),
-                member.host(),
-                member.pid(),
-                member.label(),
-                value.map(HoldValue::since).orElse(null),
-                state(slot, client));
+                hold.slot(),
+                note == null ? 0 : note.firstEpoch(hold.count()),
+                hold.member().host(),
+                hold.member().pid(),
+                hold.member().label(),
+                note == null ? null : Instant.ofEpochMilli(note.sinceMillis()),
+                state(hold));
     }
 
-    private HolderState state(int slot, String client) {
-        if (!isAlive(client)) {
+    private HolderState state(Held hold) {
+        if (!isAlive(hold.client())) {
             return HolderState.EXPIRED;
         }
-        return slot > limit() ? HolderState.RETIRED : HolderState.HELD;
+        return hold.slot() > limit() ? HolderState.RETIRED : HolderState.HELD;
     }
 
     /** How many live clients hold a slot that was removed, counted by slots. */
     int retiredHolders() {
-        return (int) holds.entrySet().stream()
-                .filter(hold -> ArmedState.slot(layout, hold.getKey()) > limit())
-                .filter(hold -> isAlive(HoldValue.clientOf(hold.getValue())))
+        return (int) held.stream()
+                .filter(hold -> hold.slot() > limit())
+                .filter(hold -> isAlive(hold.client()))
                 .count();
     }
 }

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 
 /**
@@ -7,19 +9,26 @@ import java.util.List;
  * slot; what kind of key it is stands behind the tag. The kind has no brace in it, so no two names share a key whatever
  * they contain.
  *
- * <p>{@link #control} is what everybody WATCHes, and is written only when a decision made under it must not come true any
- * more. Every other key changes all the time.
+ * <p>Each slot is a member of exactly one set: of {@link #free}, or of the set {@link #heldBy} of one client. {@link #control}
+ * is the key that every transaction watches. It is written only when a decision that was made under it must not come true any
+ * more.
  */
 final class RedisLayout {
     /** The version of this layout; another one is refused. */
-    static final String FORMAT = "1";
+    static final String FORMAT = "2";
+
+    /** The version before, which kept all holds in one hash. */
+    static final String FORMER_FORMAT = "1";
 
     /** Fields of {@link #control}. */
     static final String FORMAT_FIELD = "format";
 
     static final String LIMIT_FIELD = "limit";
 
-    /** Epochs of all slots are counted from here; see {@link HoldValue}. */
+    /** The highest slot that is in a set; more than the limit after a shrink. */
+    static final String SLOTS_FIELD = "slots";
+
+    /** Epochs of all slots are counted from here; see {@link HoldNote}. */
     static final String BASE_FIELD = "base";
 
     /** The run id of the server that {@link #BASE_FIELD} was chosen at. */
@@ -27,6 +36,9 @@ final class RedisLayout {
 
     /** Incremented only to touch the key. */
     static final String CHANGES_FIELD = "changes";
+
+    /** The field of {@link #notesOf} in which a client says who it is. */
+    static final String SELF_FIELD = "self";
 
     /** The longest name in bytes: keys can be longer, people who look at them cannot. */
     static final int MAX_NAME_BYTES = 1_000;
@@ -58,9 +70,19 @@ final class RedisLayout {
         return tag + ":c";
     }
 
-    /** Hash: slot to {@link HoldValue}. */
-    String holds() {
-        return tag + ":h";
+    /** Set: the slots that nobody holds. */
+    String free() {
+        return tag + ":f";
+    }
+
+    /** Set: the slots that a client holds. Only a client in {@link #lives} has one. */
+    String heldBy(String client) {
+        return tag + ":h:" + client;
+    }
+
+    /** Hash: {@link #SELF_FIELD}, and slot to {@link HoldNote}; for those in {@link #heldBy} only that is of interest. */
+    String notesOf(String client) {
+        return tag + ":d:" + client;
     }
 
     /** Hash: slot to the number of epochs given out for it. */
@@ -68,32 +90,38 @@ final class RedisLayout {
         return tag + ":e";
     }
 
-    /** Sorted set: client to its deadline in milliseconds of the server's time. Whoever is not in it holds nothing. */
+    /** Sorted set: client to its deadline in milliseconds of the server's time. A client that is not in it holds nothing. */
     String lives() {
         return tag + ":l";
     }
 
-    /** Hash: client to what it says of itself. */
-    String members() {
-        return tag + ":m";
-    }
-
-    /** Sorted set: client to the time since which it waits, in microseconds of the server's time. */
+    /**
+     * Sorted set: client to twice the time since which it waits, in microseconds of the server's time; plus one if it is
+     * not to be given a slot, because the first of its callers wants several permits, or because it does not listen yet.
+     */
     String waiters() {
         return tag + ":w";
     }
 
-    /** The keys that outlive the control as long as somebody holds a slot. */
-    List<String> keysOfHolders() {
-        return List.of(holds(), epochs(), lives(), members());
+    /** The keys of {@link #FORMER_FORMAT} that have no counterpart. */
+    List<String> formerKeys() {
+        return List.of(tag + ":h", tag + ":m");
     }
 
-    /** The channel on which a client is told of a slot that is free. */
+    /** The keys that outlive the control as long as one of these clients holds a slot. */
+    List<String> keysOfHolders(Collection<String> clients) {
+        List<String> keys = new ArrayList<>(List.of(free(), epochs(), lives()));
+        clients.forEach(client -> keys.addAll(List.of(heldBy(client), notesOf(client))));
+        return keys;
+    }
+
+    /** The channel of a client: an {@link Offer}, or a hint that something is free. It stays when the client takes another name. */
     String channelOf(String client) {
-        return tag + ":n:" + HoldValue.sessionOf(client);
+        int dot = client.indexOf('.');
+        return tag + ":n:" + (dot < 0 ? client : client.substring(0, dot));
     }
 
-    /** The channel on which all waiters are told that something changed. */
+    /** The channel on which all that wait hear that something changed. */
     String channelOfAll() {
         return tag + ":n";
     }

@@ -1,18 +1,18 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.Renewal;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,6 +32,7 @@ final class RedisLiveness {
     private static final long MARGIN_NANOS = 5_000_000;
 
     private static final int OUTDATED_PARTS = 8;
+    private static final SecureRandom RANDOM = new SecureRandom();
 
     private final RedisLayout layout;
     private final RedisConnections connections;
@@ -39,11 +40,16 @@ final class RedisLiveness {
     private final RedisSettings settings;
     private final Duration lease;
     private final ServerClock clock = new ServerClock();
-    private final String session = HoldValue.newSession();
-    private final Map<Hold, HoldValue> holds = new ConcurrentHashMap<>();
+    private final String session = newSession();
+    private final Ledger ledger = new Ledger();
     private int life = 1;
     private boolean joined;
-    private volatile String client = HoldValue.client(session, life);
+    private volatile String client = session + ".1";
+
+    /** While the session takes another name, nobody knows under which it lives. */
+    private volatile boolean renaming;
+
+    private @Nullable String nextName;
 
     RedisLiveness(
             RedisLayout layout, RedisConnections connections, ExclusiveWire transactions, RedisSettings settings) {
@@ -64,8 +70,14 @@ final class RedisLiveness {
         return clock;
     }
 
-    Map<Hold, HoldValue> holds() {
-        return holds;
+    /** What the session holds. */
+    Ledger ledger() {
+        return ledger;
+    }
+
+    private static String newSession() {
+        return Long.toString(RANDOM.nextLong() >>> 1, Character.MAX_RADIX)
+                + Long.toString(RANDOM.nextInt(Character.MAX_RADIX * Character.MAX_RADIX), Character.MAX_RADIX);
     }
 
     /**
@@ -78,18 +90,62 @@ final class RedisLiveness {
         return joined && !alive;
     }
 
-    /** Takes another name after the session was given up for dead. Only by the thread that does the exchange. */
-    void startAfresh() {
-        holds.clear();
-        life++;
+    /**
+     * Takes another name after the session was given up for dead. Only by the thread that does the exchange.
+     *
+     * @return what it held
+     */
+    Set<Hold> startAfresh() {
+        Set<Hold> lost = ledger.loseAll();
         joined = false;
-        client = HoldValue.client(session, life);
+        client = nextName();
+        return lost;
+    }
+
+    private String nextName() {
+        life++;
+        return session + "." + life;
+    }
+
+    /**
+     * Begins to take another name with everything that the session has: commands under the old one that are still on their way
+     * then find nothing that they could move. Only by the thread that does the exchange.
+     */
+    String beginRename() {
+        renaming = true;
+        nextName = nextName();
+        return nextName;
+    }
+
+    /** The name that a transaction may have given to the session without an answer; null if there is none. */
+    @Nullable
+    String uncertainName() {
+        return nextName;
+    }
+
+    /** The session lives under the new name, or it is certain that it does not. */
+    void endRename(boolean done) {
+        if (done && nextName != null) {
+            client = nextName;
+        }
+        nextName = null;
+        renaming = false;
+    }
+
+    /** Adds the commands that give the session another name, in a transaction under a watch of the control. */
+    void rename(CommandBatch batch, String name, long deadlineMillis) {
+        batch.add(RedisVerb.ZADD, layout.lives(), Long.toString(deadlineMillis), name);
+        batch.add(RedisVerb.ZREM, layout.lives(), client);
+        batch.add(RedisVerb.ZREM, layout.waiters(), client);
+        batch.add(RedisVerb.SUNIONSTORE, layout.heldBy(name), layout.heldBy(client));
+        batch.add(RedisVerb.DEL, layout.heldBy(client));
+        batch.add(RedisVerb.RENAME, layout.notesOf(client), layout.notesOf(name));
     }
 
     /** Adds the commands that make this session live, in a transaction under the watch. */
     void join(CommandBatch batch) {
         batch.add(RedisVerb.ZADD, layout.lives(), "NX", Long.toString(nextDeadlineMillis()), client);
-        batch.add(RedisVerb.HSET, layout.members(), client, MemberInfo.write(settings.self()));
+        batch.add(RedisVerb.HSET, layout.notesOf(client), RedisLayout.SELF_FIELD, MemberInfo.write(settings.self()));
     }
 
     /** Adds a renewal. GT, so that a worse idea of the server's clock never takes back what was promised. */
@@ -138,39 +194,59 @@ final class RedisLiveness {
         return settings.renewEvery();
     }
 
-    Renewal renew(Collection<Hold> asked) {
+    /**
+     * Renews the session's life.
+     *
+     * @param surplus is called if the session's set has slots that it does not know of
+     */
+    Renewal renew(Collection<Hold> asked, Runnable surplus) {
         long sent = System.nanoTime();
         String living = client;
-        List<Hold> order = List.copyOf(asked);
         CommandBatch batch = new CommandBatch();
         extend(batch, living);
         int life = batch.add(RedisVerb.ZSCORE, layout.lives(), living);
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
-        int stored = order.isEmpty() ? -1 : batch.add(RedisVerb.HMGET, slotsOf(order));
+        int mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(living));
         Replicas replicas = settings.replicas(settings.renewal());
         int confirmed = replicas.ask(batch);
         Replies replies = ask(batch, settings.renewal());
-        long micros = ArmedState.micros(replies.get(time));
+        long micros = View.micros(replies.get(time));
         clock.read(sent, micros);
+        requireName(living);
         Reply score = replies.get(life);
         if (score.isNil()) {
-            return new Renewal(Deadline.at(sent), Set.copyOf(order), Set.of());
+            return new Renewal(Deadline.at(sent), Set.copyOf(asked), Set.of());
         }
         requireConfirmed(replicas, replies, confirmed);
         Control found = Control.parse(layout, replies.get(control));
         if (found == null) {
             keepRecords();
         }
+        Set<Integer> slots = View.slots(layout.heldBy(living), replies.get(mine));
         Set<Hold> lost = new HashSet<>();
         Set<Hold> retired = new HashSet<>();
-        List<Reply> values = order.isEmpty() ? List.of() : replies.get(stored).list();
-        for (int i = 0; i < order.size(); i++) {
-            sort(order.get(i), values.get(i), found == null ? 0 : found.limit(), lost, retired);
+        for (Hold hold : asked) {
+            if (!ledger.has(hold) || !slots.contains(hold.slot())) {
+                lost.add(hold);
+            } else if (hold.slot() > (found == null ? 0 : found.limit())) {
+                retired.add(hold);
+            }
         }
         // Nor will it be given back: in its slot may be somebody else.
-        lost.forEach(holds::remove);
+        lost.forEach(ledger::lost);
+        if (slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
+            surplus.run();
+        }
         return new Renewal(validUntil(sent, score.score(), micros), lost, retired);
+    }
+
+    /** What was read under a name that the session does not have any more says nothing. */
+    private void requireName(String living) {
+        if (renaming || !living.equals(client)) {
+            throw new BackendUnavailableException(
+                    layout.what() + ": the session takes another name, nothing was changed", null);
+        }
     }
 
     private void requireConfirmed(Replicas replicas, Replies replies, int confirmed) {
@@ -193,39 +269,15 @@ final class RedisLiveness {
         }
     }
 
-    private void sort(Hold hold, Reply stored, int limit, Set<Hold> lost, Set<Hold> retired) {
-        if (!isOurs(hold, stored)) {
-            lost.add(hold);
-        } else if (hold.slot() > limit) {
-            retired.add(hold);
-        }
-    }
-
-    private boolean isOurs(Hold hold, Reply stored) {
-        HoldValue value = holds.get(hold);
-        return value != null && value.toString().equals(stored.textOrNull());
-    }
-
-    private String[] slotsOf(List<Hold> order) {
-        String[] arguments = new String[order.size() + 1];
-        arguments[0] = layout.holds();
-        for (int i = 0; i < order.size(); i++) {
-            arguments[i + 1] = Integer.toString(order.get(i).slot());
-        }
-        return arguments;
-    }
-
     HoldState check(Hold hold) {
+        String living = client;
         CommandBatch batch = new CommandBatch();
-        int life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
-        int stored = batch.add(RedisVerb.HGET, layout.holds(), Integer.toString(hold.slot()));
+        int held = batch.add(RedisVerb.SISMEMBER, layout.heldBy(living), Integer.toString(hold.slot()));
         int control = Control.read(batch, layout);
         Replies replies = ask(batch, settings.timeout());
-        if (replies.get(life).isNil()) {
-            return HoldState.LOST;
-        }
-        if (!isOurs(hold, replies.get(stored))) {
-            holds.remove(hold);
+        requireName(living);
+        if (!ledger.has(hold) || replies.get(held).number() == 0) {
+            ledger.lost(hold);
             return HoldState.LOST;
         }
         Control found = Control.parse(layout, replies.get(control));
@@ -252,7 +304,7 @@ final class RedisLiveness {
 
         static MemberInfo parse(String stored) {
             String[] parts = stored.split(" ", 3);
-            long pid = Numbers.parse(parts[0]);
+            long pid = Reply.digits(parts[0]);
             return parts.length < 3 || pid < 0 ? UNKNOWN : new MemberInfo(pid, parts[1], parts[2]);
         }
     }

@@ -2,25 +2,17 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
  * Takes out the dead, on a connection that is lent for it.
  *
- * <p>In two steps, because the hash of holds changes all the time and cannot be watched. First a client whose deadline is past is
- * taken out of {@link RedisLayout#lives}, under a watch of that key, so that a renewal in between saves it. Then whatever is
- * held by a client that is not in there is freed. Everybody who leaves that key touches the control key in the same
- * transaction; so under a watch of the control key, a client that holds a slot and is not alive was taken for dead before, can
- * give back nothing itself any more, and nobody else can have the slot. Broken off in between, {@link #UNFINISHED} makes the next
- * one go on.
+ * <p>A client whose deadline is past is taken out of {@link RedisLayout#lives}, and in the same transaction all that is in its
+ * set becomes free. The transaction watches the deadlines, so that a renewal in between saves the client, and touches the control
+ * key, so that nothing that the client has sent, and nothing that others give it, is done afterwards.
  */
 final class RedisPruning {
-    /** Stands among the living, with a deadline long past, as long as there may be slots of clients that were taken out. */
-    static final String UNFINISHED = "-";
-
     /** For so long after the last deadline the records of a semaphore that was destroyed are kept. */
     private static final long REMAINS_MILLIS = 2_000;
 
@@ -35,11 +27,11 @@ final class RedisPruning {
     }
 
     /**
-     * Takes out whose deadline is past.
+     * Takes out the clients whose deadline is past.
      *
      * @param serverMicros the server's time, or an earlier one
      * @param except a client that is alive, whatever its deadline says; empty for none
-     * @return whether somebody else changed something meanwhile, or slots were freed: whether to look again
+     * @return whether there were any: whether to look again
      */
     boolean prune(long serverMicros, String except, Deadline deadline) {
         CommandBatch batch = new CommandBatch();
@@ -59,67 +51,43 @@ final class RedisPruning {
         List<String> clients = new ArrayList<>(
                 replies.get(dead).list().stream().map(Reply::text).toList());
         clients.remove(except);
-        clients.remove(UNFINISHED);
         if (!clients.isEmpty()) {
             bury(clients, exists, deadline);
         }
-        return freeOrphans(deadline) || !clients.isEmpty();
+        return !clients.isEmpty();
     }
 
     private void bury(List<String> clients, boolean exists, Deadline deadline) {
         CommandBatch batch = new CommandBatch().multi();
-        touch(batch, exists);
+        if (exists) {
+            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+        }
+        List<String> held = clients.stream().map(layout::heldBy).toList();
         batch.add(RedisVerb.ZREM, with(layout.lives(), clients));
-        batch.add(RedisVerb.ZADD, layout.lives(), "0", UNFINISHED);
         batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));
-        batch.add(RedisVerb.HDEL, with(layout.members(), clients));
+        batch.add(
+                RedisVerb.SUNIONSTORE,
+                Stream.concat(Stream.of(layout.free(), layout.free()), held.stream())
+                        .toArray(String[]::new));
+        batch.add(
+                RedisVerb.DEL,
+                Stream.concat(held.stream(), clients.stream().map(layout::notesOf))
+                        .toArray(String[]::new));
         batch.exec();
         wire.ask(batch, deadline).committed();
-    }
-
-    private boolean freeOrphans(Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.add(RedisVerb.WATCH, layout.control());
-        int control = Control.read(batch, layout);
-        // In this order: who holds something was alive when it took it.
-        int stored = batch.add(RedisVerb.HGETALL, layout.holds());
-        int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
-        Replies replies = wire.ask(batch, deadline);
-        Set<String> living = texts(replies.get(alive));
-        List<Reply> holds = replies.get(stored).list();
-        List<String> orphans = new ArrayList<>();
-        for (int i = 0; i + 1 < holds.size(); i += 2) {
-            if (!living.contains(HoldValue.clientOf(holds.get(i + 1).text()))) {
-                orphans.add(holds.get(i).text());
-            }
-        }
-        if (orphans.isEmpty() && !living.contains(UNFINISHED)) {
-            return false;
-        }
-        CommandBatch transaction = new CommandBatch().multi();
-        touch(transaction, Control.parse(layout, replies.get(control)) != null);
-        transaction.add(RedisVerb.ZREM, layout.lives(), UNFINISHED);
-        if (!orphans.isEmpty()) {
-            transaction.add(RedisVerb.HDEL, with(layout.holds(), orphans));
-        }
-        transaction.exec();
-        wire.ask(transaction, deadline).committed();
-        return true;
     }
 
     /**
      * Removes what a semaphore that was destroyed has left: clients that hold nothing, and everything once nobody holds
      * anything. What is left for the holders gets an end a little after the last of them, because nobody may ever look for
-     * their death; who lives moves that end on. All that under a watch of the control key: if the semaphore is made anew,
-     * nothing is done.
+     * their death; a holder that lives moves that end on. All that under a watch of the control key: if the semaphore is created
+     * again, nothing is done.
      */
     void sweep(Deadline deadline) {
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
         batch.add(RedisVerb.WATCH, layout.control());
         int control = batch.add(RedisVerb.EXISTS, layout.control());
-        int stored = batch.add(RedisVerb.HVALS, layout.holds());
         int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
         int last = batch.add(RedisVerb.ZRANGE, layout.lives(), "-1", "-1", "WITHSCORES");
         int time = batch.add(RedisVerb.TIME);
@@ -127,46 +95,47 @@ final class RedisPruning {
         if (replies.get(control).number() > 0) {
             return;
         }
-        Set<String> holders = new HashSet<>();
-        replies.get(stored).list().forEach(value -> holders.add(HoldValue.clientOf(value.text())));
-        Set<String> idle = texts(replies.get(alive));
+        List<String> idle = new ArrayList<>(
+                replies.get(alive).list().stream().map(Reply::text).toList());
+        List<String> holders = holders(idle, deadline);
         idle.removeAll(holders);
         List<Reply> latest = replies.get(last).list();
         long end = Math.max(
-                ArmedState.micros(replies.get(time)) / 1_000,
+                View.micros(replies.get(time)) / 1_000,
                 latest.isEmpty() ? 0 : latest.get(1).score());
         CommandBatch transaction = new CommandBatch().multi();
         if (!idle.isEmpty()) {
             transaction.add(RedisVerb.ZREM, with(layout.lives(), idle));
-            transaction.add(RedisVerb.HDEL, with(layout.members(), idle));
+            transaction.add(RedisVerb.DEL, idle.stream().map(layout::notesOf).toArray(String[]::new));
         }
         if (holders.isEmpty()) {
-            transaction.add(RedisVerb.DEL, layout.epochs(), layout.waiters());
+            transaction.add(RedisVerb.DEL, layout.free(), layout.epochs(), layout.waiters());
         }
-        for (String key : layout.keysOfHolders()) {
+        for (String key : layout.keysOfHolders(holders)) {
             transaction.add(RedisVerb.PEXPIREAT, key, Long.toString(end + REMAINS_MILLIS));
         }
         transaction.exec();
         wire.ask(transaction, deadline).committed();
     }
 
-    /** Makes everybody's watch fail. Where there is no semaphore, nobody decides anything under a watch. */
-    private void touch(CommandBatch batch, boolean exists) {
-        if (exists) {
-            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+    /** Those of the clients that hold something. Without a control none can begin to. */
+    private List<String> holders(List<String> clients, Deadline deadline) {
+        if (clients.isEmpty()) {
+            return List.of();
         }
+        CommandBatch batch = new CommandBatch();
+        clients.forEach(client -> batch.add(RedisVerb.SCARD, layout.heldBy(client)));
+        Replies replies = wire.ask(batch, deadline);
+        List<String> holders = new ArrayList<>();
+        for (int i = 0; i < clients.size(); i++) {
+            if (replies.get(i).number() > 0) {
+                holders.add(clients.get(i));
+            }
+        }
+        return holders;
     }
 
-    private static Set<String> texts(Reply list) {
-        Set<String> texts = new HashSet<>();
-        list.list().forEach(reply -> texts.add(reply.text()));
-        return texts;
-    }
-
-    private static String[] with(String key, Iterable<String> members) {
-        Stream.Builder<String> arguments = Stream.builder();
-        arguments.add(key);
-        members.forEach(arguments::add);
-        return arguments.build().toArray(String[]::new);
+    private static String[] with(String key, List<String> members) {
+        return Stream.concat(Stream.of(key), members.stream()).toArray(String[]::new);
     }
 }

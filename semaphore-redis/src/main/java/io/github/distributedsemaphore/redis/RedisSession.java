@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.IntConsumer;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,11 +32,17 @@ final class RedisSession implements BackendSession {
     /** After this the watch of a session that holds nothing ends, at the price of a round trip when it comes back. */
     private static final Duration IDLE = Duration.ofSeconds(2);
 
+    /** A slot that was given to this session and that its callers have not taken by then goes back. */
+    private static final Duration UNWANTED = Duration.ofMillis(3);
+
     private final RedisLayout layout;
     private final RedisConnections connections;
     private final RedisChannels channels;
     private final RedisLiveness liveness;
     private final RedisExchange exchange;
+    private final SessionListener listener;
+    private final Consumer<String> own = this::heard;
+    private final Consumer<String> everybody = this::heard;
     private final AtomicBoolean ended = new AtomicBoolean();
 
     /**
@@ -46,6 +52,9 @@ final class RedisSession implements BackendSession {
     private final Semaphore lane = new Semaphore(1);
 
     private final AtomicBoolean lookPlanned = new AtomicBoolean();
+    private final AtomicBoolean tidyPlanned = new AtomicBoolean();
+    private final AtomicBoolean listening = new AtomicBoolean();
+    private volatile @Nullable Runnable hintOfEngine;
 
     /** Not longer than an exchange may take, so that a look that is planned already comes before its time is over. */
     private final long lookMillis;
@@ -62,6 +71,7 @@ final class RedisSession implements BackendSession {
         this.layout = layout;
         this.connections = connections;
         this.channels = channels;
+        this.listener = listener;
         this.liveness = new RedisLiveness(layout, connections, transactions, settings);
         this.lookMillis = Math.min(IDLE.toMillis(), settings.timeout().toMillis());
         this.exchange = new RedisExchange(layout, connections, liveness, listener);
@@ -77,7 +87,7 @@ final class RedisSession implements BackendSession {
         return exclusively(() -> exchange.resolve(request));
     }
 
-    private ExchangeResult exclusively(Supplier<ExchangeResult> action) {
+    private <T> T exclusively(Supplier<T> action) {
         if (!Awaiting.acquire(lane, connections.callDeadline())) {
             throw new BackendUnavailableException(
                     layout.what() + ": the connection is busy, nothing was changed", null);
@@ -122,20 +132,38 @@ final class RedisSession implements BackendSession {
         lastNanos = System.nanoTime();
         lane.release();
         planLook(lookMillis);
-        passOnTold();
+        if (liveness.ledger().hasOffers()) {
+            planTidying();
+        }
     }
 
-    /** A message may come when nobody waits any more, or while an exchange is under way that does not see it. Does not wait. */
-    private void passOnTold() {
-        boolean more = exchange.choice().hasTold();
-        while (more && lane.tryAcquire()) {
-            try {
-                more = !ended.get()
-                        && exchange.place().passOnTold()
-                        && exchange.choice().hasTold();
-            } finally {
-                lane.release();
-            }
+    /**
+     * A slot may be given to this session when none of its callers waits any more. The engine takes what it wants at once; what is
+     * left a moment later goes back.
+     */
+    private void planTidying() {
+        if (tidyPlanned.compareAndSet(false, true)) {
+            connections.later(() -> listener.execute(() -> tidy(false)), UNWANTED.toMillis());
+        }
+    }
+
+    /**
+     * Gives back what nobody of this session wants.
+     *
+     * @param look whether there may be slots of which this session does not know
+     */
+    private void tidy(boolean look) {
+        tidyPlanned.set(false);
+        if (ended.get() || !(look || liveness.ledger().hasOffers())) {
+            return;
+        }
+        try {
+            exclusively(() -> {
+                exchange.tidy(look);
+                return true;
+            });
+        } catch (RedisErrorException | WireException | SemaphoreException e) {
+            LOG.debug("{}: what nobody wants goes back with the next call", layout.what(), e);
         }
     }
 
@@ -170,7 +198,7 @@ final class RedisSession implements BackendSession {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        return liveness.renew(holds);
+        return liveness.renew(holds, () -> listener.execute(() -> tidy(true)));
     }
 
     @Override
@@ -185,27 +213,56 @@ final class RedisSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        List<String> names = List.of(layout.channelOf(liveness.client()), layout.channelOfAll());
-        IntConsumer listener = slot -> {
-            if (slot > 0) {
-                exchange.choice().told(slot);
-            }
-            hint.run();
-            passOnTold();
-        };
-        channels.listen(names, listener, connections.callDeadline());
+        Deadline deadline = connections.callDeadline();
+        // Its own channel it hears until it ends: a slot may be given to it when it has ceased to wait.
+        if (listening.compareAndSet(false, true)) {
+            listen(own, layout.channelOf(liveness.client()), deadline);
+            liveness.ledger().listens();
+        }
+        hintOfEngine = hint;
+        listen(everybody, layout.channelOfAll(), deadline);
         AtomicBoolean open = new AtomicBoolean(true);
         return () -> {
             if (open.compareAndSet(true, false)) {
-                channels.forget(names, listener);
+                hintOfEngine = null;
+                channels.forget(List.of(layout.channelOfAll()), everybody);
                 leaveQueue();
             }
         };
     }
 
+    private void listen(Consumer<String> ear, String channel, Deadline deadline) {
+        try {
+            channels.listen(List.of(channel), ear, deadline);
+        } catch (RuntimeException e) {
+            hintOfEngine = null;
+            if (ear.equals(own)) {
+                listening.set(false);
+            }
+            throw e;
+        }
+    }
+
+    private void heard(String message) {
+        if (message.isEmpty()) {
+            listener.execute(() -> tidy(true));
+        }
+        Offer offer = Offer.parse(message);
+        if (offer != null) {
+            liveness.ledger().offer(offer);
+        }
+        Runnable hint = hintOfEngine;
+        if (hint != null) {
+            hint.run();
+        }
+        if (offer != null && liveness.ledger().hasOffers()) {
+            planTidying();
+        }
+    }
+
     /** What this session holds as far as it knows. */
     Set<Hold> holds() {
-        return liveness.holds().keySet();
+        return Set.copyOf(liveness.ledger().holds());
     }
 
     /** Nobody waits here any more; a call that came meanwhile goes to the next in the queue. */
@@ -215,7 +272,7 @@ final class RedisSession implements BackendSession {
         }
         try {
             if (!ended.get()) {
-                exchange.place().leave();
+                exchange.leaveQueue();
             }
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.debug("{}: the place in the queue is given up when the session ends", layout.what(), e);
@@ -234,11 +291,12 @@ final class RedisSession implements BackendSession {
         if (!ended.compareAndSet(false, true)) {
             return;
         }
+        forgetChannels();
         Deadline deadline = connections.callDeadline();
         boolean alone = Awaiting.acquire(lane, deadline);
         try {
             if (alone && exchange.wire().wasUsed()) {
-                new RedisFarewell(layout, liveness, exchange.wire()).say(deadline);
+                exchange.sayGoodbye(deadline);
             }
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.info("{}: could not say good-bye, what is held is free in a while: {}", layout.what(), e.getMessage());
@@ -253,6 +311,13 @@ final class RedisSession implements BackendSession {
     @Override
     public void abort() {
         ended.set(true);
+        forgetChannels();
         exchange.wire().close();
+    }
+
+    private void forgetChannels() {
+        if (listening.get()) {
+            channels.forget(List.of(layout.channelOf(liveness.client())), own);
+        }
     }
 }

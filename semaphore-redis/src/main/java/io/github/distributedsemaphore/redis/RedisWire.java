@@ -109,21 +109,24 @@ final class RedisWire {
     /** When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server. */
     private Replies replies(CommandBatch batch, @Nullable Throwable failure) {
         if (failure == null || failure instanceof RedisCommandExecutionException) {
-            return here(batch.replies());
+            return here(batch);
         }
         close();
         String what = failure instanceof TimeoutException
                 ? server + " did not answer in time"
                 : "the connection to " + server + (failure instanceof CancellationException ? " was closed" : " broke");
-        throw new WireException(what, failure, batch.isTransaction());
+        throw new WireException(what, failure, batch.mayChange());
     }
 
-    private Replies here(Replies replies) {
+    private Replies here(CommandBatch batch) {
+        Replies replies = batch.replies();
         for (Reply reply : replies.all()) {
             String error = reply.error();
             if (error != null && servers.isElsewhere(error, server)) {
                 close();
-                if (!replies.isDone()) {
+                if (batch.mayChange() && replies.isPartlyDone()) {
+                    throw new WireException(server + " says '" + error + "' to a part", null, true);
+                } else if (!replies.isDone()) {
                     throw new MovedException(server + " says '" + error + "'");
                 }
             }

@@ -76,8 +76,12 @@ record Replies(List<Reply> all, int multi, int exec) {
         return exec >= 0 && all.get(exec).error() == null && !all.get(exec).isNil();
     }
 
-    /** Throws if a part of the transaction failed. */
+    /** Throws if a part of the transaction failed; without one, if any command did. */
     void requireAllDone() {
+        if (exec < 0) {
+            requireAll();
+            return;
+        }
         for (Reply element : all.get(exec).list()) {
             String error = element.error();
             if (error != null) {
@@ -101,9 +105,22 @@ record Replies(List<Reply> all, int multi, int exec) {
         throw new RedisErrorException(refusal);
     }
 
-    /** The error of a command inside the transaction; null if it was done. */
+    /** The error of a command, inside the transaction or not; null if it was done. */
     @Nullable
-    String errorInside(int index) {
-        return all.get(exec).list().get(index - multi - 1).error();
+    String error(int index) {
+        boolean inside = index > multi && index < exec;
+        return inside
+                ? all.get(exec).list().get(index - multi - 1).error()
+                : all.get(index).error();
+    }
+
+    /** Whether a command that moves or finds one thing did so. */
+    boolean isOne(int index) {
+        return get(index).number() == 1;
+    }
+
+    /** Whether any of several commands without a transaction was done. */
+    boolean isPartlyDone() {
+        return exec < 0 && all.stream().anyMatch(reply -> reply.error() == null);
     }
 }

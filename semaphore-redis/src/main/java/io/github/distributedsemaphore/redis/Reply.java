@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Reply(@Nullable Object value) {
     static final Reply NIL = new Reply(null);
+    private static final int MOST_DIGITS = 18;
 
     /** An error reply. */
     record Failure(String message) {}
@@ -66,5 +67,21 @@ record Reply(@Nullable Object value) {
     private IncompatibleStateException unexpected(String what) {
         return new IncompatibleStateException(
                 "Redis answered '" + value + "' where " + what + " is expected: somebody else writes the keys?", null);
+    }
+
+    /** Reads a whole number of at most 18 digits and no sign; anything else is -1. */
+    static long digits(@Nullable String text) {
+        if (text == null || text.isEmpty() || text.length() > MOST_DIGITS) {
+            return -1;
+        }
+        long number = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char digit = text.charAt(i);
+            if (digit < '0' || digit > '9') {
+                return -1;
+            }
+            number = number * 10 + (digit - '0');
+        }
+        return number;
     }
 }

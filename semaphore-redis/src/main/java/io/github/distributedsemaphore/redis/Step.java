@@ -1,92 +1,159 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What one transaction of an exchange does.
+ * What one write of an exchange does: a transaction under the watch, or, if it only {@linkplain #isBare gives back}, bare
+ * commands.
  *
- * @param releases slots of this session that become free
+ * @param releases holds whose slots become free
+ * @param hands holds that are handed over to clients that wait
+ * @param retains holds whose slots this session takes again, with new epochs
  * @param claims slots that it tries to take; each may turn out to be taken
- * @param sure whether it takes only what it frees itself or was told of
+ * @param run how many epochs are reserved with each slot that changes its holder
+ * @param base what the epochs are counted from
+ * @param former the name under which this session was given up for dead; null if it was not
  * @param join whether the session begins to live
  * @param extend whether it renews its life
- * @param ticket since when it waits, to stand in the queue by it; 0 to leave the queue as it is
+ * @param ticket the score with which to stand in the queue; 0 to leave the queue as it is
  * @param leaveQueue whether it leaves the queue
- * @param wakes waiting clients to wake, with the slot that each is told
+ * @param hints clients that hear that something may be free
  */
 record Step(
-        List<Integer> releases,
+        List<Hold> releases,
+        List<Hand> hands,
+        List<Hold> retains,
         List<Claim> claims,
-        boolean sure,
+        int run,
+        long base,
+        @Nullable String former,
         boolean join,
         boolean extend,
         long ticket,
         boolean leaveQueue,
-        Map<String, Integer> wakes) {
-
+        List<String> hints) {
     /** An attempt at one slot. */
-    record Claim(int slot, HoldValue value) {}
+    record Claim(int slot) {}
+
+    /** A slot for a client that waits. Its epochs follow those of the hold that it was. */
+    record Hand(Hold from, String client, Hold given) {}
 
     boolean isEmpty() {
-        return releases.isEmpty() && claims.isEmpty() && !extend && ticket == 0 && !leaveQueue;
+        return releases.isEmpty() && isBare();
     }
 
-    /** Slots that become free for others. */
-    List<Integer> freed() {
-        return releases.stream()
-                .filter(slot -> claims.stream().noneMatch(claim -> claim.slot() == slot))
-                .toList();
+    /**
+     * Whether it does nothing but give back. That needs no watch: SMOVE moves a slot only if it is in this client's set, and the
+     * set of a client that was given up for dead is empty.
+     */
+    boolean isBare() {
+        return hands.isEmpty()
+                && retains.isEmpty()
+                && claims.isEmpty()
+                && former == null
+                && !join
+                && !extend
+                && ticket == 0
+                && !leaveQueue;
     }
 
-    /** Those of which nobody is told. */
-    List<Integer> untold() {
-        return freed().stream().filter(slot -> !wakes.containsValue(slot)).toList();
+    /** How many slots it may bring. */
+    int takes() {
+        return retains.size() + claims.size();
     }
 
     /** Whether it changes the session's life or puts it in the queue. */
     boolean changesStanding() {
-        return join || extend || ticket > 0;
+        return former != null || join || extend || ticket > 0;
     }
 
-    /** The indexes of the commands whose replies say what became of the claims. */
-    record Sent(int releases, List<Integer> taken, List<Integer> counts) {}
+    /**
+     * The indexes of the commands whose replies say what was done.
+     *
+     * @param retained the command that says which of the retained slots were there; -1 if there is none
+     */
+    record Sent(
+            List<Integer> released, List<Integer> handed, int retained, List<Integer> taken, List<Integer> counts) {}
 
-    /** Adds the commands of the transaction. */
+    /** Adds the commands. */
     Sent addTo(CommandBatch batch, RedisLayout layout, RedisLiveness liveness) {
+        String client = liveness.client();
+        if (former != null) {
+            // A burial has done so already, unless the deadlines themselves were removed.
+            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(former));
+            batch.add(RedisVerb.DEL, layout.heldBy(former), layout.notesOf(former));
+            batch.add(RedisVerb.ZREM, layout.waiters(), former);
+        }
         if (join) {
             liveness.join(batch);
         } else if (extend) {
-            liveness.extend(batch, liveness.client());
+            liveness.extend(batch, client);
         }
-        int released = releases.isEmpty() ? -1 : batch.add(RedisVerb.HDEL, slots(layout.holds(), releases));
+        String mine = layout.heldBy(client);
+        List<Integer> released = new ArrayList<>(releases.size());
+        releases.forEach(
+                hold -> released.add(batch.add(RedisVerb.SMOVE, mine, layout.free(), Integer.toString(hold.slot()))));
+        List<Integer> handed = new ArrayList<>(hands.size());
+        hands.forEach(hand -> handed.add(addHand(batch, layout, mine, hand)));
+        int retained = retains.isEmpty() ? -1 : batch.add(RedisVerb.SMISMEMBER, slots(mine, retains));
         List<Integer> taken = new ArrayList<>(claims.size());
-        List<Integer> counts = new ArrayList<>(claims.size());
+        List<Integer> counts = new ArrayList<>(takes());
+        retains.forEach(hold -> counts.add(addCount(batch, layout, hold.slot())));
         for (Claim claim : claims) {
-            String slot = Integer.toString(claim.slot());
-            taken.add(batch.add(
-                    RedisVerb.HSETNX, layout.holds(), slot, claim.value().toString()));
-            counts.add(batch.add(
-                    RedisVerb.HINCRBY,
-                    layout.epochs(),
-                    slot,
-                    Integer.toString(claim.value().run())));
+            taken.add(batch.add(RedisVerb.SMOVE, layout.free(), mine, Integer.toString(claim.slot())));
+            counts.add(addCount(batch, layout, claim.slot()));
         }
+        addNotes(batch, layout.notesOf(client));
         if (ticket > 0) {
-            batch.add(RedisVerb.ZADD, layout.waiters(), Long.toString(ticket), liveness.client());
+            batch.add(RedisVerb.ZADD, layout.waiters(), Long.toString(ticket), client);
         } else if (leaveQueue) {
-            batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+            batch.add(RedisVerb.ZREM, layout.waiters(), client);
         }
-        wakes.forEach((client, slot) -> batch.add(RedisVerb.PUBLISH, layout.channelOf(client), Integer.toString(slot)));
-        return new Sent(released, taken, counts);
+        hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+        return new Sent(released, handed, retained, taken, counts);
     }
 
-    static String[] slots(String key, List<Integer> slots) {
-        String[] arguments = new String[slots.size() + 1];
+    private int addHand(CommandBatch batch, RedisLayout layout, String mine, Hand hand) {
+        String slot = Integer.toString(hand.from().slot());
+        HoldNote note =
+                new HoldNote(run, base, System.currentTimeMillis(), hand.given().epoch());
+        int moved = batch.add(RedisVerb.SMOVE, mine, layout.heldBy(hand.client()), slot);
+        addCount(batch, layout, hand.from().slot());
+        batch.add(RedisVerb.HSET, layout.notesOf(hand.client()), slot, note.toString());
+        batch.add(RedisVerb.ZREM, layout.waiters(), hand.client());
+        batch.add(
+                RedisVerb.PUBLISH, layout.channelOf(hand.client()), new Offer(hand.client(), hand.given()).toString());
+        return moved;
+    }
+
+    private int addCount(CommandBatch batch, RedisLayout layout, int slot) {
+        return batch.add(RedisVerb.HINCRBY, layout.epochs(), Integer.toString(slot), Integer.toString(run));
+    }
+
+    private void addNotes(CommandBatch batch, String notes) {
+        if (takes() == 0) {
+            return;
+        }
+        String note = note().toString();
+        List<String> arguments = new ArrayList<>(List.of(notes));
+        retains.forEach(hold -> arguments.addAll(List.of(Integer.toString(hold.slot()), note)));
+        claims.forEach(claim -> arguments.addAll(List.of(Integer.toString(claim.slot()), note)));
+        batch.add(RedisVerb.HSET, arguments.toArray(String[]::new));
+    }
+
+    /** What is stored beside a slot that this step takes. */
+    HoldNote note() {
+        return new HoldNote(run, base, System.currentTimeMillis(), HoldNote.BY_COUNT);
+    }
+
+    private static String[] slots(String key, List<Hold> holds) {
+        String[] arguments = new String[holds.size() + 1];
         arguments[0] = key;
-        for (int i = 0; i < slots.size(); i++) {
-            arguments[i + 1] = Integer.toString(slots.get(i));
+        for (int i = 0; i < holds.size(); i++) {
+            arguments[i + 1] = Integer.toString(holds.get(i).slot());
         }
         return arguments;
     }

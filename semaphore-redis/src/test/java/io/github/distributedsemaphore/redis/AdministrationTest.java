@@ -115,6 +115,7 @@ class AdministrationTest {
         admin.destroy("jobs");
         assertThat(redis.keys()).isNotEmpty();
         giveBack(session, hold);
+        session.close();
         assertThat(redis.keys()).isEmpty();
         assertThat(take(idle, 1)).isEqualTo(Answer.MISSING);
         assertThat(redis.keys()).isEmpty();
@@ -128,7 +129,7 @@ class AdministrationTest {
         dying.abort();
         admin.destroy("jobs");
         session.renew(List.of(hold));
-        String holds = redis.layout("jobs").holds();
+        String holds = redis.layout("jobs").epochs();
         assertThat(redis.commands().pttl(holds)).isBetween(8_000L, 12_000L);
         assertThat(admin.retiredHolders("jobs")).isBetween(1, 2);
         session.abort();

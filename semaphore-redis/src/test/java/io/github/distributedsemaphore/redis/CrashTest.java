@@ -105,7 +105,7 @@ class CrashTest {
         RedisLayout layout = redis.layout("jobs");
         await().untilAsserted(() -> {
             assertThat(redis.commands().zcard(layout.waiters())).isZero();
-            assertThat(redis.commands().hlen(layout.holds())).isZero();
+            assertThat(redis.held("jobs")).isZero();
         });
     }
 }

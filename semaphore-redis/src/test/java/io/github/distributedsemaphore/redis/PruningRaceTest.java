@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 
 /** Somebody was seen to be dead, and what happens before the transaction that takes it out is done. */
 class PruningRaceTest {
-    /** The transaction that takes the dead out marks that their slots are still to be freed: ZADD l 0 -. */
-    private static final String BURIAL = "\r\n$1\r\n0\r\n$1\r\n-\r\n";
+    /** The command that frees the slots of the dead. */
+    private static final String BURIAL = "SUNIONSTORE";
 
     private final ExecutorService threads = Executors.newSingleThreadExecutor();
     private Redis redis;

@@ -6,14 +6,21 @@ import static io.github.distributedsemaphore.redis.Redis.takeHolds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,6 +54,8 @@ class QueueTest {
         Waiting() {
             assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
             watch = session.watch(hints::incrementAndGet);
+            // As the engine does: from now on the queue says that this client listens.
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
         }
     }
 
@@ -88,18 +97,143 @@ class QueueTest {
         await().until(() -> first.hints.get() > 0);
     }
 
+    /** Reads the queue again: what a session knows of it is as old as its last exchange. */
+    private void holderLooks() {
+        assertThat(take(holder, 1)).isEqualTo(Answer.FULL);
+    }
+
+    /** A client that waits and takes what it is given at once, as the engine does. */
+    private final class Taking {
+        final BackendSession session = redis.session("jobs");
+        final CompletableFuture<Hold> taken = new CompletableFuture<>();
+        final BackendSession.Watch watch;
+
+        Taking() {
+            ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, true);
+            assertThat(session.exchange(request).answers()).containsExactly(Answer.FULL);
+            watch = session.watch(() -> {
+                CompletionStage<ExchangeResult> stage = session.start(request);
+                if (stage != null) {
+                    Future<?> unused = stage.toCompletableFuture().thenAccept(result -> {
+                        if (result.answers().get(0) instanceof Answer.Granted granted) {
+                            taken.complete(granted.holds().get(0));
+                        }
+                    });
+                }
+            });
+            assertThat(session.exchange(request).answers()).containsExactly(Answer.FULL);
+        }
+    }
+
     @Test
-    void whoIsToldOfASlotClaimsItWithoutAnotherLook() {
+    void aReleaseGivesTheSlotToTheFirstThatWaitsWhichTakesItWithoutAsking() throws Exception {
+        List<Hold> holds = takeHolds(holder, 2);
+        Taking first = new Taking();
+        Waiting second = new Waiting();
+        holderLooks();
+        long transactions = redis.calls("exec");
+        giveBack(holder, holds.get(1));
+
+        Hold given = first.taken.get(10, TimeUnit.SECONDS);
+        assertThat(redis.calls("exec")).as("the release only").isEqualTo(transactions + 1);
+        assertThat(given.slot()).isEqualTo(holds.get(1).slot());
+        assertThat(given.epoch()).isGreaterThan(holds.get(1).lastEpoch());
+        assertThat(first.session.check(given)).isEqualTo(HoldState.HELD);
+        assertThat(backend.admin().describe("jobs").orElseThrow().holders())
+                .filteredOn(seen -> seen.slot() == given.slot())
+                .extracting(Holder::epoch)
+                .containsExactly(given.epoch());
+        assertThat(second.hints).hasValue(0);
+        assertThat(queued()).isEqualTo(1);
+        first.watch.close();
+        assertThat(giveBack(first.session, given).lost()).isEmpty();
+        await().until(() -> second.hints.get() > 0);
+    }
+
+    @Test
+    void aSlotThatIsGivenToAClientThatWaitsNoMoreGoesToTheNext() {
         List<Hold> holds = takeHolds(holder, 2);
         Waiting first = new Waiting();
-        giveBack(holder, holds.get(1));
-        await().until(() -> first.hints.get() > 0);
-        long before = redis.calls("watch");
+        holderLooks();
+        first.watch.close();
+        Waiting second = new Waiting();
+        giveBack(holder, holds.get(0));
 
-        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
-        assertThat(redis.calls("watch") - before)
-                .as("one transaction, with which the next watch begins, and nothing before it")
-                .isEqualTo(1);
+        await().until(() -> Redis.await(second.session, 1).answers().get(0) instanceof Answer.Granted);
+    }
+
+    @Test
+    void aSlotThatIsGivenToAClientWhoseMessageIsLostIsFoundByItsNextLook() {
+        List<Hold> holds = takeHolds(holder, 2);
+        BackendSession deaf = redis.session("jobs");
+        assertThat(Redis.await(deaf, 1).answers()).containsExactly(Answer.FULL);
+        // The queue says that it listens; it does not.
+        String queue = redis.layout("jobs").waiters();
+        redis.commands().zincrby(queue, -1, redis.commands().zrange(queue, 0, 0).get(0));
+        holderLooks();
+        giveBack(holder, holds.get(0));
+
+        Hold found =
+                ((Answer.Granted) Redis.await(deaf, 1).answers().get(0)).holds().get(0);
+        assertThat(found.slot()).isEqualTo(holds.get(0).slot());
+        assertThat(found.epoch()).isGreaterThan(holds.get(0).lastEpoch());
+        assertThat(giveBack(deaf, found).lost()).isEmpty();
+    }
+
+    @Test
+    void aSlotThatIsGivenToAClientThatHasDiedIsFreeWhenItsTimeIsOver() {
+        List<Hold> holds = takeHolds(holder, 2);
+        BackendSession dying = redis.session("jobs", "detection=1s");
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(dying.watch(() -> {})).isNotNull();
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        dying.abort();
+        RedisLayout layout = redis.layout("jobs");
+        String dead = redis.commands().zrange(layout.waiters(), 0, 0).get(0);
+        String giver = redis.commands().zrange(layout.lives(), 0, -1).stream()
+                .filter(client -> !client.equals(dead))
+                .findFirst()
+                .orElseThrow();
+        redis.commands()
+                .smove(
+                        layout.heldBy(giver),
+                        layout.heldBy(dead),
+                        Integer.toString(holds.get(0).slot()));
+
+        BackendSession heir = redis.session("jobs", "detection=1s");
+        await().until(() -> take(heir, 1) instanceof Answer.Granted);
+    }
+
+    @Test
+    void aMessageThatComesAfterTheSlotWasFoundGivesNothing() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Waiting first = new Waiting();
+        String client =
+                redis.commands().zrange(redis.layout("jobs").waiters(), 0, 0).get(0);
+        holderLooks();
+        giveBack(holder, holds.get(0));
+        Hold given = ((Answer.Granted) Redis.await(first.session, 1).answers().get(0))
+                .holds()
+                .get(0);
+        giveBack(first.session, given);
+        Hold successor = takeHolds(redis.session("jobs"), 1).get(0);
+        first.hints.set(0);
+        redis.commands().publish(redis.layout("jobs").channelOf(client), new Offer(client, given).toString());
+        await().until(() -> first.hints.get() > 0);
+
+        assertThat(successor.slot()).isEqualTo(given.slot());
+        assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
+    void aClientThatWaitsForSeveralIsNotGivenOneAlone() {
+        List<Hold> holds = takeHolds(holder, 2);
+        BackendSession waiter = redis.session("jobs");
+        assertThat(Redis.await(waiter, 2).answers()).containsExactly(Answer.FULL);
+        holderLooks();
+        giveBack(holder, holds.get(0));
+        assertThat(redis.held("jobs")).isEqualTo(1);
+        assertThat(take(redis.session("jobs"), 1)).isInstanceOf(Answer.Granted.class);
     }
 
     /** Or else others would be refused while nobody holds it. */
@@ -120,27 +254,6 @@ class QueueTest {
                 .as("epochs, which rise with each grant")
                 .isEqualTo(epochs);
         watch.close();
-    }
-
-    @Test
-    void whoIsToldOfASlotAndWaitsNoMoreTellsTheNext() {
-        List<Hold> holds = takeHolds(holder, 2);
-        Waiting first = new Waiting();
-        String client =
-                redis.commands().zrange(redis.layout("jobs").waiters(), 0, 0).get(0);
-        Waiting second = new Waiting();
-        giveBack(holder, holds.get(0));
-        await().until(() -> first.hints.get() > 0);
-        assertThat(Redis.await(first.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
-
-        // As by somebody who gave it back before he knew that the first had left the queue.
-        redis.commands().hdel(redis.layout("jobs").holds(), "" + holds.get(1).slot());
-        redis.commands()
-                .publish(
-                        redis.layout("jobs").channelOf(client),
-                        "" + holds.get(1).slot());
-        await().until(() -> second.hints.get() > 0);
-        assertThat(Redis.await(second.session, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
     }
 
     @Test

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -30,6 +32,7 @@ final class Redis implements AutoCloseable {
     private final List<SemaphoreBackend> backends = new ArrayList<>();
     private final List<BackendSession> sessions = new ArrayList<>();
     private final RedisClient client;
+    private boolean damaged;
     private final StatefulRedisConnection<String, String> connection;
 
     Redis() {
@@ -83,6 +86,30 @@ final class Redis implements AutoCloseable {
 
     RedisLayout layout(String name) {
         return new RedisLayout(prefix, name);
+    }
+
+    /** What is stored of a semaphore. */
+    StoredState stored(String name) {
+        return StoredState.of(commands(), layout(name));
+    }
+
+    /** How many slots of a semaphore are held. */
+    long held(String name) {
+        return stored(name).held();
+    }
+
+    /** The test puts things into the stored state that nobody else would: it is not checked at the end. */
+    void damages() {
+        damaged = true;
+    }
+
+    private void checkStoredState() {
+        if (damaged) {
+            return;
+        }
+        for (String name : commands().smembers(RedisLayout.names(prefix))) {
+            assertThat(stored(name).faults()).as("the stored state of " + name).isEmpty();
+        }
     }
 
     String uri(String... settings) {
@@ -157,6 +184,16 @@ final class Redis implements AutoCloseable {
 
     @Override
     public void close() {
+        try {
+            checkStoredState();
+            sessions.forEach(BackendSession::close);
+            checkStoredState();
+        } finally {
+            end();
+        }
+    }
+
+    private void end() {
         sessions.forEach(BackendSession::close);
         backends.forEach(SemaphoreBackend::close);
         keys().forEach(key -> commands().del(key));

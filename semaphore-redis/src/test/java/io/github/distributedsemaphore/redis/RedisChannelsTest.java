@@ -11,8 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntConsumer;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Channels that several listen to. */
@@ -28,18 +27,18 @@ class RedisChannelsTest {
                 RedisChannels channels = new RedisChannels(connections)) {
             List<String> names = List.of(redis.layout("jobs").channelOfAll());
             List<String> others = List.of(redis.layout("others").channelOfAll());
-            IntConsumer before = new AtomicInteger()::set;
+            Consumer<String> before = message -> {};
             channels.listen(names, before, connections.callDeadline());
             for (int i = 0; i < ROUNDS; i++) {
                 CyclicBarrier barrier = new CyclicBarrier(2);
-                IntConsumer ends = before;
+                Consumer<String> ends = before;
                 Future<?> ending = threads.submit(() -> {
                     barrier.await();
                     channels.forget(names, ends);
                     return null;
                 });
                 CountDownLatch told = new CountDownLatch(1);
-                IntConsumer next = slot -> told.countDown();
+                Consumer<String> next = slot -> told.countDown();
                 barrier.await();
                 channels.listen(names, next, connections.callDeadline());
                 ending.get();

@@ -105,11 +105,15 @@ class RedisTckTest extends SemaphoreTck {
         @Override
         public void removeHolder(String name, int slot) {
             // As docs/backends/redis.md tells an operator to: together with a touch of the control key.
+            String holder = commands().keys(of(name).heldBy("") + "*").stream()
+                    .filter(key -> commands().sismember(key, Integer.toString(slot)))
+                    .findFirst()
+                    .orElseThrow();
             commands().multi();
-            commands().hdel(of(name).holds(), Integer.toString(slot));
+            commands().smove(holder, of(name).free(), Integer.toString(slot));
             commands().hincrby(of(name).control(), RedisLayout.CHANGES_FIELD, 1);
-            long removed = commands().exec().get(0);
-            require(removed == 1);
+            boolean removed = commands().exec().get(0);
+            require(removed);
         }
 
         @Override
@@ -125,7 +129,7 @@ class RedisTckTest extends SemaphoreTck {
                 case "limit is no number" -> commands().hset(control, RedisLayout.LIMIT_FIELD, "three");
                 case "limit is zero" -> commands().hset(control, RedisLayout.LIMIT_FIELD, "0");
                 case "no base" -> commands().hdel(control, RedisLayout.BASE_FIELD);
-                default -> commands().hset(control, RedisLayout.FORMAT_FIELD, "2");
+                default -> commands().hset(control, RedisLayout.FORMAT_FIELD, "3");
             }
         }
 
@@ -136,18 +140,19 @@ class RedisTckTest extends SemaphoreTck {
             require(!commands().hset(of(name).control(), RedisLayout.BASE_FIELD, Long.toString(epoch)));
         }
 
-        /** The first as one that was given back; the others held by clients that are not there, as if they had died. */
+        /** The first as one that was given back; the others held by a client that has died. */
         @Override
         public void plantSlots(String name, int more) {
             int limit = Integer.parseInt(commands().hget(of(name).control(), RedisLayout.LIMIT_FIELD));
+            String dead = "planted.1";
+            commands().hset(of(name).control(), RedisLayout.SLOTS_FIELD, Integer.toString(limit + more));
             for (int slot = limit + 1; slot <= limit + more; slot++) {
                 String field = Integer.toString(slot);
                 require(commands().hset(of(name).epochs(), field, "1"));
-                if (slot > limit + 1) {
-                    HoldValue hold = new HoldValue(HoldValue.client(HoldValue.newSession(), 1), 1, 1, 0, 0);
-                    require(commands().hset(of(name).holds(), field, hold.toString()));
-                }
+                String place = slot == limit + 1 ? of(name).free() : of(name).heldBy(dead);
+                require(commands().sadd(place, field) == 1);
             }
+            commands().zadd(of(name).lives(), 1, dead);
         }
 
         @Override

@@ -96,7 +96,7 @@ class ReplicationTest {
     }
 
     private static long held(Redis at) {
-        return at.commands().hlen(new RedisLayout(PREFIX, "jobs").holds());
+        return StoredState.of(at.commands(), new RedisLayout(PREFIX, "jobs")).held();
     }
 
     @Test

@@ -131,7 +131,12 @@ class RightsTest {
         backend.admin().create("jobs", 2);
         session.close();
         backend.admin().create("many", 100);
-        takeOne(session(backend, "many"));
+        BackendSession many = session(backend, "many");
+        Hold one = takeOne(many);
+        assertThat(take(many, 100)).isEqualTo(Answer.FULL);
+        ExchangeRequest again = new ExchangeRequest(List.of(one), List.of(1), 1, false);
+        assertThat(many.exchange(again).lost()).isEmpty();
+        many.resolve(again);
         assertThat(take(session(backend, "nowhere"), 1)).isEqualTo(Answer.MISSING);
     }
 
@@ -146,7 +151,7 @@ class RightsTest {
                 .isInstanceOf(BackendAccessException.class)
                 .hasMessageContaining("multi");
         assertThatThrownBy(() -> backend.admin().create("more", 2)).isInstanceOf(BackendAccessException.class);
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isZero();
+        assertThat(redis.held("jobs")).isZero();
         assertThat(redis.commands().exists(redis.layout("more").control())).isZero();
     }
 
@@ -163,9 +168,7 @@ class RightsTest {
         allow("bare", documented());
         Answer found = session.resolve(one).answers().get(0);
         int taken = found instanceof Answer.Granted granted ? granted.holds().size() : 0;
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds()))
-                .as("slots that somebody knows to have")
-                .isEqualTo(1L + taken);
+        assertThat(redis.held("jobs")).as("slots that somebody knows to have").isEqualTo(1L + taken);
         assertThat(giveBack(session, kept).lost()).isEmpty();
     }
 

@@ -94,7 +94,8 @@ class SentinelTest {
 
     private static long heldAt(RedisServer server) {
         try (Redis view = view(server)) {
-            return view.commands().hlen(new RedisLayout("semaphore", "jobs").holds());
+            return StoredState.of(view.commands(), new RedisLayout("semaphore", "jobs"))
+                    .held();
         }
     }
 

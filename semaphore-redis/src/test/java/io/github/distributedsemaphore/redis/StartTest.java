@@ -78,7 +78,7 @@ class StartTest {
                     .isEmpty();
         }
         assertThat(ear.executed).hasValue(0);
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isZero();
+        assertThat(redis.held("jobs")).isZero();
     }
 
     @Test
@@ -128,7 +128,7 @@ class StartTest {
         assertThat(session.start(wanting(1))).as("before it was found out").isNull();
 
         Hold found = granted(session.resolve(wanting(1)));
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isEqualTo(2);
+        assertThat(redis.held("jobs")).isEqualTo(2);
         giveBack(session, found);
         assertThat(granted(ended(session.start(wanting(1)))).epoch()).isGreaterThan(found.epoch());
     }
@@ -154,7 +154,7 @@ class StartTest {
                 .isInstanceOf(ExecutionException.class)
                 .hasCauseInstanceOf(OutcomeUnknownException.class);
         assertThat(session.resolve(wanting(1)).answers()).containsExactly(Answer.NOT_DONE);
-        assertThat(redis.commands().hlen(redis.layout("jobs").holds())).isEqualTo(1);
+        assertThat(redis.held("jobs")).isEqualTo(1);
     }
 
     @Test
@@ -163,6 +163,6 @@ class StartTest {
         redis.commands().del(redis.layout("jobs").epochs());
         redis.commands().set(redis.layout("jobs").epochs(), "mine");
         assertThatThrownBy(() -> ended(session.start(wanting(1)))).hasMessageContaining("WRONGTYPE");
-        await().until(() -> redis.commands().hlen(redis.layout("jobs").holds()) == 0);
+        await().until(() -> redis.held("jobs") == 0);
     }
 }

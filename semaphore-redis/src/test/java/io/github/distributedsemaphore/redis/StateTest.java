@@ -52,7 +52,17 @@ class StateTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"limit, many", "limit, 0", "limit, -1", "limit, 99999999999999999999", "format, 2", "base, x"})
+    @CsvSource({
+        "limit, many",
+        "limit, 0",
+        "limit, -1",
+        "limit, 99999999999999999999",
+        "format, 3",
+        "format, 1",
+        "slots, 2",
+        "slots, many",
+        "base, x"
+    })
     void aDamagedControlIsRefusedAndCanBeDestroyed(String field, String value) {
         takeOne(session);
         commands.hset(layout.control(), field, value);
@@ -72,7 +82,7 @@ class StateTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"c", "h", "e", "l", "m", "w"})
+    @ValueSource(strings = {"c", "f", "e", "l", "w"})
     void aForeignKeyIsRefusedAndLeftAsItIs(String kind) {
         String key = redis.layout("other").control().replaceAll("c$", kind);
         commands.set(key, "mine");
@@ -95,26 +105,26 @@ class StateTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"h", "e"})
+    @ValueSource(strings = {"f", "e"})
     void aKeyThatChangesItsKindIsRefusedAndNothingStaysTaken(String kind) {
         giveBack(session, takeOne(session));
         String key = layout.control().replaceAll("c$", kind);
-        commands.del(key);
+        commands.rename(key, key + "-aside");
         commands.set(key, "mine");
 
         assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
-        commands.del(key);
+        commands.rename(key + "-aside", key);
         assertThat(takeHolds(redis.session("jobs"), 3)).hasSize(3);
     }
 
     @Test
-    void aFieldThatIsNoSlotIsRefused() {
-        commands.hset(layout.holds(), "first", "mine");
+    void aMemberThatIsNoSlotIsRefused() {
+        commands.sadd(layout.free(), "first");
         assertThatThrownBy(() -> take(session, 1))
                 .isInstanceOf(IncompatibleStateException.class)
                 .hasMessageContaining("'first'")
-                .hasMessageContaining(layout.holds());
-        commands.hdel(layout.holds(), "first");
+                .hasMessageContaining(layout.free());
+        commands.srem(layout.free(), "first");
         assertThat(takeHolds(session, 3)).hasSize(3);
     }
 
@@ -124,7 +134,7 @@ class StateTest {
             commands.hset(layout.epochs(), slot, "many");
         }
         assertThatThrownBy(() -> take(session, 1)).isInstanceOf(IncompatibleStateException.class);
-        assertThat(commands.hlen(layout.holds())).isZero();
+        assertThat(redis.held("jobs")).isZero();
         commands.del(layout.epochs());
         assertThat(takeHolds(session, 3)).hasSize(3);
     }
@@ -138,19 +148,19 @@ class StateTest {
         ExchangeRequest request = new ExchangeRequest(List.of(before), List.of(1, 1), 15, false);
         commands.hset(layout.epochs(), "1", Long.toString(Long.MAX_VALUE - base - 10));
         assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(IllegalArgumentException.class);
-        assertThat(commands.hlen(layout.holds())).isPositive();
+        assertThat(redis.held("jobs")).isPositive();
 
         ExchangeResult found = session.resolve(request);
         assertThat(found.answers()).containsExactly(Answer.NOT_DONE, Answer.NOT_DONE);
         assertThat(found.lost()).isEmpty();
-        assertThat(commands.hlen(layout.holds())).isZero();
+        assertThat(redis.held("jobs")).isZero();
         commands.del(layout.epochs());
         assertThat(takeHolds(session, 3)).hasSize(3);
     }
 
     @Test
     void aSemaphoreThatIsDestroyedIsSoWhateverLiesUnderTheKeysOfItsHolders() {
-        commands.set(layout.holds(), "mine");
+        commands.set(layout.free(), "mine");
         assertThat(admin.destroy("jobs")).isTrue();
         assertThat(admin.names()).isEmpty();
     }
@@ -175,8 +185,12 @@ class StateTest {
     @ValueSource(booleans = {true, false})
     void aHolderThatWasRemovedLearnsOfItAndFreesNobodyElsesSlot(boolean check) {
         List<Hold> holds = takeHolds(session, 2);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
         commands.multi();
-        commands.hdel(layout.holds(), Integer.toString(holds.get(0).slot()));
+        commands.smove(
+                layout.heldBy(client),
+                layout.free(),
+                Integer.toString(holds.get(0).slot()));
         commands.hincrby(layout.control(), RedisLayout.CHANGES_FIELD, 1);
         commands.exec();
         BackendSession other = redis.session("jobs");
@@ -220,14 +234,5 @@ class StateTest {
         String base = commands.hget(layout.control(), RedisLayout.BASE_FIELD);
         takeOne(redis.session("jobs"));
         assertThat(commands.hget(layout.control(), RedisLayout.BASE_FIELD)).isEqualTo(base);
-    }
-
-    @Test
-    void slotsOfAClientThatIsNotThereAreFreedInTheEnd() {
-        BackendSession brief = redis.session("jobs", "detection=1s");
-        takeHolds(session, 2);
-        takeOne(redis.session("jobs"));
-        commands.hset(layout.holds(), "3", "nobody.1:1:1:1:1");
-        await().until(() -> take(brief, 1) instanceof Answer.Granted);
     }
 }

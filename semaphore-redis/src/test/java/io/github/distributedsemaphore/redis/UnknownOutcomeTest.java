@@ -60,7 +60,7 @@ class UnknownOutcomeTest {
     }
 
     private long held() {
-        return redis.commands().hlen(redis.layout("jobs").holds());
+        return redis.held("jobs");
     }
 
     @Test

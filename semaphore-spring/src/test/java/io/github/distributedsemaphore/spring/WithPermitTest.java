@@ -334,7 +334,7 @@ final class WithPermitTest {
 
         outcome.cancel(false);
 
-        assertThat(state.stage).isCancelled();
+        await().until(state.stage::isCancelled);
         await().untilAsserted(() -> assertThat(free()).isEqualTo(3));
     }
 

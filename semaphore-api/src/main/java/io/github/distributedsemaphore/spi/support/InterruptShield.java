@@ -1,6 +1,12 @@
 package io.github.distributedsemaphore.spi.support;
 
+import io.github.distributedsemaphore.Deadline;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps interrupts away from work that must not be broken off, and hands them back at its end, for an adapter whose calls
@@ -48,6 +54,62 @@ public final class InterruptShield implements AutoCloseable {
     public void pause(long nanos) {
         LockSupport.parkNanos(this, nanos);
         absorb();
+    }
+
+    /**
+     * Waits for an answer that arrives on another thread. An interrupt does not end the wait, and is there afterwards.
+     *
+     * @param answer the answer
+     * @param end when to give up
+     * @param <T> what the answer is
+     * @return the answer
+     * @throws ExecutionException if the answer is a failure
+     * @throws TimeoutException if there is none by the deadline
+     */
+    public static <T extends @Nullable Object> T await(Future<T> answer, Deadline end)
+            throws ExecutionException, TimeoutException {
+        try (InterruptShield shield = new InterruptShield()) {
+            while (true) {
+                try {
+                    return answer.get(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    shield.absorb(e);
+                }
+            }
+        }
+    }
+
+    /**
+     * Waits until a lock is held, a permit taken, a latch open. An interrupt does not end the wait, and is there afterwards.
+     *
+     * @param wait what to wait for
+     * @param end when to give up
+     * @return what the wait returned last; false if the deadline passed
+     */
+    public static boolean await(Wait wait, Deadline end) {
+        try (InterruptShield shield = new InterruptShield()) {
+            while (true) {
+                try {
+                    return wait.await(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    shield.absorb(e);
+                }
+            }
+        }
+    }
+
+    /** A wait such as {@code lock::tryLock}, {@code semaphore::tryAcquire} or {@code latch::await}. */
+    @FunctionalInterface
+    public interface Wait {
+        /**
+         * Waits.
+         *
+         * @param time the longest; zero or less does not wait
+         * @param unit of the time
+         * @return whether that happened which was waited for
+         * @throws InterruptedException if the thread is interrupted
+         */
+        boolean await(long time, TimeUnit unit) throws InterruptedException;
     }
 
     /** Sets the thread's interrupt flag if an interrupt was taken. */

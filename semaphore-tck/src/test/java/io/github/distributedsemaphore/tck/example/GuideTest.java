@@ -45,10 +45,8 @@ class GuideTest {
             lines += source(file).lines().filter(line -> !line.isBlank()).count();
         }
 
-        assertThat(shown)
-                .containsExactlyInAnyOrder(
-                        "Table.java", "TableBackend.java", "TableSession.java", "TableAdmin.java", "TableTckTest.java");
-        assertThat(lines).as("lines of code of the example").isLessThan(250);
+        assertThat(shown).containsExactlyInAnyOrder("MapStore.java", "MapProvider.java", "MapTckTest.java");
+        assertThat(lines).as("lines of code of the example").isLessThan(150);
     }
 
     private static String withCode(MatchResult block) {

@@ -1,0 +1,314 @@
+package io.github.distributedsemaphore.spi.support;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.spi.BackendAdmin;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A semaphore backend over any {@link CasStore}: slots, leases by the server's clock, fences, removed slots, groups that are
+ * granted whole or not at all, unknown outcomes, descriptions.
+ *
+ * <p>All that is known of a semaphore is one entry. Each change reads it, or takes what this client wrote or read last, and writes
+ * the changed entry if nobody else came in between; otherwise it tries again upon what is there. An acquire or a release that
+ * meets nobody is one request. A refusal always rests on an entry that was read during the call.
+ *
+ * <p>A lease ends by the server's clock, which each answer brings along. A permit is valid until then less one percent of the
+ * lease, for clocks that run at different rates, counted from before the request that confirmed it. A server whose clock is set
+ * forwards ends leases early by as much.
+ *
+ * <p>Thread-safe.
+ */
+public final class CasBackend implements SemaphoreBackend {
+    private static final Logger LOG = LoggerFactory.getLogger(CasBackend.class);
+    /** Clocks that run at different rates, and two readings that were cut to milliseconds. */
+    private static final int RATE_MARGIN = 100;
+
+    private static final int CUT_MILLIS = 2;
+    private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LONGEST_BACK_OFF_NANOS = 20_000_000;
+
+    /**
+     * How a client uses its store.
+     *
+     * @param self what to store beside each hold
+     * @param detection within which time the slot of a dead holder is free
+     * @param timeout how long a call of the port may take
+     * @param poll how often to ask for those who wait; zero if the store has hints
+     */
+    public record Settings(HolderInfo self, Duration detection, Duration timeout, Duration poll) {
+        /**
+         * Reads {@code detection} (2s to 1h, by default 10s), {@code timeout} (100ms to 1m, by default 5s) and, for a store
+         * without hints, {@code poll} (5ms to 10s, by default 100ms).
+         *
+         * @param uri where they stand
+         * @param self what to store beside each hold
+         * @param hints whether the store has hints
+         * @return the settings
+         * @throws IllegalArgumentException if one is out of its bounds
+         */
+        public static Settings from(BackendUri uri, HolderInfo self, boolean hints) {
+            Duration detection =
+                    uri.duration("detection", Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofHours(1));
+            Duration timeout =
+                    uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofMinutes(1));
+            Duration poll = hints
+                    ? Duration.ZERO
+                    : uri.duration("poll", Duration.ofMillis(100), Duration.ofMillis(5), Duration.ofSeconds(10));
+            return new Settings(self, detection, timeout, poll);
+        }
+
+        /** What is left of the detection time is for a waiter to notice the end. */
+        Duration lease() {
+            Duration slack = detection.dividedBy(5);
+            return detection.minus(slack.compareTo(Duration.ofSeconds(1)) < 0 ? slack : Duration.ofSeconds(1));
+        }
+
+        Duration renewEvery() {
+            return lease().dividedBy(5);
+        }
+
+        /** Several renewals that are not answered fit between two confirmations. */
+        Duration renewalTimeout() {
+            return timeout.compareTo(renewEvery()) < 0 ? timeout : renewEvery();
+        }
+    }
+
+    /** What was seen of an entry, and when the request was sent that brought it, by {@link System#nanoTime}. */
+    record Seen(CasStore.Entry entry, long sent) {
+        /** The latest that the server's clock can show now. */
+        long latestClock() {
+            return entry.clockMillis() + (System.nanoTime() - sent) / 1_000_000 + 1;
+        }
+
+        /** By then this process's clock may have drifted from the server's. */
+        boolean isOld() {
+            return System.nanoTime() - sent > OLD_NANOS;
+        }
+    }
+
+    /** A row as it is after a change or a look, and the request that decided. */
+    record Outcome(CasRow row, Seen seen) {
+        /** Until when a lease is sure that ends at this time of the server's clock. */
+        Deadline validUntil(long end) {
+            long left = end - seen.entry().clockMillis();
+            return Deadline.after(seen.sent(), Duration.ofMillis(left - left / RATE_MARGIN - CUT_MILLIS));
+        }
+
+        long millisToFirstEnd() {
+            return row.held.values().stream().mapToLong(CasRow.Held::end).min().orElse(Long.MAX_VALUE)
+                    - seen.entry().clockMillis();
+        }
+
+        long millisToLastEnd() {
+            return row.held.values().stream().mapToLong(CasRow.Held::end).max().orElse(0)
+                    - seen.entry().clockMillis();
+        }
+    }
+
+    /** What a change does to a row: may run several times, upon one row after the other. */
+    @FunctionalInterface
+    interface Body {
+        void apply(CasRow row, long leaseEnd);
+    }
+
+    private final CasStore store;
+    private final Settings settings;
+    private final Guarantees guarantees;
+    private final CasAdmin admin = new CasAdmin(this);
+    private volatile Executor threads = ForkJoinPool.commonPool();
+    private volatile boolean closed;
+
+    /**
+     * Creates it.
+     *
+     * @param name the name of the backend, such as {@code postgresql}
+     * @param store where the semaphores are; closed with this backend
+     * @param settings how to use it
+     * @param more adds to the guarantees what is particular to this store, or corrects them. Before that they are those of a store
+     *     that loses nothing by a restart; names have at most 255 bytes, and limits are at most 1,000
+     */
+    public CasBackend(String name, CasStore store, Settings settings, UnaryOperator<GuaranteesBuilder> more) {
+        this.store = store;
+        this.settings = settings;
+        this.guarantees = more.apply(guarantees(name)).build();
+    }
+
+    private GuaranteesBuilder guarantees(String name) {
+        boolean polls = !settings.poll().isZero();
+        Duration lossNotice = settings.renewEvery().plusSeconds(1);
+        return GuaranteesBuilder.of(name)
+                .capabilities(
+                        Capability.CROSS_PROCESS,
+                        Capability.CRASH_RELEASE,
+                        Capability.LEASE,
+                        Capability.FENCING,
+                        Capability.DURABLE_FENCING,
+                        Capability.DURABLE_STATE,
+                        Capability.LISTING)
+                .detection(settings.lease().dividedBy(2), settings.detection())
+                .lossNoticeBound(lossNotice)
+                .wakeUpBound(polls ? settings.poll().multipliedBy(2).plusMillis(300) : Duration.ofSeconds(1))
+                .callBound(settings.timeout().multipliedBy(3))
+                .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
+                .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
+                .exposure(Fault.LINK_CUT, Duration.ZERO)
+                .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
+                .exposure(Fault.STATE_REMOVED, lossNotice)
+                .sizes(255, 1_000);
+    }
+
+    CasStore store() {
+        return store;
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    Deadline deadline() {
+        return Deadline.after(System.nanoTime(), settings.timeout());
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return guarantees;
+    }
+
+    @Override
+    public BackendSession open(String name, SessionListener listener) {
+        threads = listener::execute;
+        return new CasSession(this, name);
+    }
+
+    @Override
+    public BackendAdmin admin() {
+        return admin;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        store.close();
+    }
+
+    /** Reads a semaphore. */
+    Outcome look(String name) {
+        Seen seen = read(name, deadline());
+        return new Outcome(CasRow.parse(name, seen.entry(), seen.latestClock()), seen);
+    }
+
+    private Seen read(String name, Deadline end) {
+        long sent = System.nanoTime();
+        return new Seen(store.read(name, end), sent);
+    }
+
+    /**
+     * Changes a semaphore.
+     *
+     * @param known what was seen last, which may be out of date; null to read first
+     * @throws BackendUnavailableException if nothing was changed
+     * @throws io.github.distributedsemaphore.OutcomeUnknownException if it may have been
+     */
+    Outcome change(String name, @Nullable Seen known, Deadline end, Body body) {
+        try (InterruptShield shield = new InterruptShield()) {
+            boolean fresh = known == null || known.isOld();
+            Seen seen = known == null || fresh ? read(name, end) : known;
+            for (int lost = 0; ; ) {
+                CasRow row = CasRow.parse(name, seen.entry(), seen.latestClock());
+                body.apply(row, row.now + settings.lease().toMillis());
+                if (!fresh && (!row.isChanged() || row.hasRefused())) {
+                    seen = read(name, end);
+                    fresh = true;
+                    continue;
+                }
+                String value = row.encode();
+                boolean nothing = value.isEmpty() && seen.entry().version() == 0;
+                if (nothing || !row.isChanged()) {
+                    return new Outcome(row, seen);
+                }
+                long sent = System.nanoTime();
+                CasStore.Entry before = seen.entry();
+                CasStore.Written written =
+                        store.write(new CasStore.Change(name, before.version(), value, row.isHintDue()), end);
+                seen = new Seen(written.now(), sent);
+                if (written.done()) {
+                    return new Outcome(row, seen);
+                }
+                backOff(name, lost++, end, shield);
+                fresh = true;
+                if (written.now().version() == before.version()) {
+                    // A store may answer by what was there before the change of somebody else that came first.
+                    seen = read(name, end);
+                }
+            }
+        }
+    }
+
+    private static void backOff(String name, int lost, Deadline end, InterruptShield shield) {
+        if (end.isPast(System.nanoTime())) {
+            throw new BackendUnavailableException(
+                    "Others changed semaphore '" + name + "' " + (lost + 1)
+                            + " times while this client tried to: nothing was done, try again",
+                    null,
+                    name);
+        }
+        if (lost > 0) {
+            shield.pause(ThreadLocalRandom.current()
+                    .nextLong(Math.min(LONGEST_BACK_OFF_NANOS, 500_000L << Math.min(lost, 10))));
+        }
+    }
+
+    /** When to ask again for those who wait: at the end of the first lease, and at intervals where there are no hints. */
+    Deadline recheck(Outcome outcome) {
+        long now = System.nanoTime();
+        Deadline firstEnd = outcome.row().held.isEmpty()
+                ? Deadline.NEVER
+                : Deadline.after(now, Duration.ofMillis(outcome.millisToFirstEnd() + 1));
+        return settings.poll().isZero() ? firstEnd : firstEnd.earlier(Deadline.after(now, settings.poll()));
+    }
+
+    /** Removes what holders of a destroyed semaphore leave that never give it back, on the engine's threads. */
+    void sweepLater(String name, long millis) {
+        CompletableFuture.delayedExecutor(Math.max(0, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
+                .execute(() -> sweep(name));
+    }
+
+    private void sweep(String name) {
+        if (closed) {
+            return;
+        }
+        try {
+            Outcome outcome = change(name, null, deadline(), (row, end) -> {
+                if (row.limit == 0 && row.held.isEmpty()) {
+                    row.touch();
+                }
+            });
+            CasRow row = outcome.row();
+            if (row.limit == 0 && !row.held.isEmpty()) {
+                sweepLater(name, outcome.millisToLastEnd());
+            }
+        } catch (SemaphoreException e) {
+            LOG.debug("What is left of semaphore '{}' is looked at later: {}", name, e.toString());
+            sweepLater(name, settings.detection().toMillis());
+        }
+    }
+}

@@ -1,0 +1,229 @@
+package io.github.distributedsemaphore.spi.support;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One client's presence at one semaphore in a {@link CasStore}. Nothing is stored for it but what it holds. */
+final class CasSession implements BackendSession {
+    private static final Logger LOG = LoggerFactory.getLogger(CasSession.class);
+    private static final SecureRandom RANDOM = new SecureRandom();
+    /** The engine asks about once a second for those who wait, and each time they say that they still do. */
+    private static final long WAITS_MILLIS = 2_500;
+
+    private final CasBackend backend;
+    private final String name;
+    private final String id;
+
+    /** What this session knew last: the next change is tried upon it, so that one request is enough where nobody else came. */
+    private volatile CasBackend.@Nullable Seen seen;
+
+    /** The change of unknown outcome; used by exchanges only, of which there is one at a time. */
+    private @Nullable Plan unknown;
+
+    private volatile boolean ended;
+    private volatile boolean used;
+
+    CasSession(CasBackend backend, String name) {
+        this.backend = backend;
+        this.name = name;
+        byte[] bytes = new byte[12];
+        RANDOM.nextBytes(bytes);
+        this.id = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    /** What an exchange does to a row; done again upon each row that is tried. */
+    private final class Plan {
+        private final ExchangeRequest request;
+        private final Set<Hold> lost = new HashSet<>();
+        private final List<Answer> answers = new ArrayList<>();
+        private long end;
+
+        Plan(ExchangeRequest request) {
+            this.request = request;
+        }
+
+        void apply(CasRow row, long leaseEnd) {
+            end = leaseEnd;
+            lost.clear();
+            answers.clear();
+            giveBack(row);
+            for (int permits : request.wants()) {
+                answers.add(row.grant(id, backend.settings().self(), permits, request.epochs(), end));
+            }
+            boolean refused = answers.contains(Answer.FULL);
+            if (request.waiting() && refused) {
+                row.waits(id, WAITS_MILLIS);
+            } else if (!request.waiting()) {
+                row.waitsNoMore(id);
+            }
+        }
+
+        private void giveBack(CasRow row) {
+            for (Hold hold : request.giveBack()) {
+                if (!row.giveBack(id, hold)) {
+                    lost.add(hold);
+                }
+            }
+        }
+
+        /**
+         * Finds out which grants of a plan of unknown outcome were made, and gives back what that plan was to give back. It always
+         * changes the row: a request that is still on its way then finds another version, and does nothing.
+         */
+        void settle(CasRow row, long leaseEnd, Plan former) {
+            end = leaseEnd;
+            lost.clear();
+            answers.clear();
+            lost.addAll(former.lost);
+            request.giveBack().forEach(hold -> row.giveBack(id, hold));
+            for (int i = 0; i < request.wants().size(); i++) {
+                answers.add(i < former.answers.size() ? settled(row, former.answers.get(i)) : Answer.NOT_DONE);
+            }
+            row.touch();
+        }
+
+        private Answer settled(CasRow row, Answer planned) {
+            if (!(planned instanceof Answer.Granted granted)) {
+                return Answer.NOT_DONE;
+            }
+            boolean all = granted.holds().stream().allMatch(hold -> row.state(id, hold) != HoldState.LOST);
+            for (Hold hold : granted.holds()) {
+                Object unused = all ? row.extend(id, hold, end) : row.giveBack(id, hold);
+            }
+            return all ? granted : Answer.NOT_DONE;
+        }
+    }
+
+    @Override
+    public ExchangeResult exchange(ExchangeRequest request) {
+        used = true;
+        Plan plan = new Plan(request);
+        CasBackend.Seen known = seen;
+        seen = null;
+        return done(plan, known, null);
+    }
+
+    @Override
+    public ExchangeResult resolve(ExchangeRequest request) {
+        return done(new Plan(request), null, unknown == null ? new Plan(request) : unknown);
+    }
+
+    private ExchangeResult done(Plan plan, CasBackend.@Nullable Seen known, @Nullable Plan former) {
+        CasBackend.Outcome outcome;
+        try {
+            outcome = change(known, backend.settings().timeout(), (row, end) -> {
+                if (former == null) {
+                    plan.apply(row, end);
+                } else {
+                    plan.settle(row, end, former);
+                }
+            });
+        } catch (RuntimeException e) {
+            if (!(e instanceof SemaphoreException) || e instanceof OutcomeUnknownException) {
+                // A plan that settles another one leaves that one unknown: what was granted then may be found yet.
+                unknown = former == null ? plan : former;
+            }
+            throw e;
+        }
+        unknown = null;
+        return ExchangeResult.of(List.copyOf(plan.answers))
+                .lost(plan.lost)
+                .validUntil(outcome.validUntil(plan.end))
+                .recheck(backend.recheck(outcome))
+                .othersWaiting(outcome.row().othersWait(id))
+                .sent(outcome.seen().sent())
+                .build();
+    }
+
+    private CasBackend.Outcome change(CasBackend.@Nullable Seen known, Duration time, CasBackend.Body body) {
+        if (ended) {
+            throw new BackendUnavailableException("This session was aborted", null, name);
+        }
+        CasBackend.Outcome outcome = backend.change(name, known, Deadline.after(System.nanoTime(), time), body);
+        seen = outcome.seen();
+        return outcome;
+    }
+
+    @Override
+    public Renewal renew(Collection<Hold> holds) {
+        Set<Hold> lost = new HashSet<>();
+        Set<Hold> retired = new HashSet<>();
+        long[] leaseEnd = new long[1];
+        CasBackend.Outcome outcome;
+        try {
+            outcome = change(seen, backend.settings().renewalTimeout(), (row, end) -> {
+                leaseEnd[0] = end;
+                lost.clear();
+                retired.clear();
+                for (Hold hold : holds) {
+                    switch (row.extend(id, hold, end)) {
+                        case LOST -> lost.add(hold);
+                        case RETIRED -> retired.add(hold);
+                        case HELD -> {}
+                    }
+                }
+            });
+        } catch (OutcomeUnknownException e) {
+            seen = null;
+            throw new BackendUnavailableException(String.valueOf(e.getMessage()), e, name);
+        }
+        return new Renewal(outcome.validUntil(leaseEnd[0]), lost, retired);
+    }
+
+    @Override
+    public Duration renewEvery() {
+        return backend.settings().renewEvery();
+    }
+
+    @Override
+    public HoldState check(Hold hold) {
+        return backend.look(name).row().state(id, hold);
+    }
+
+    @Override
+    public Watch watch(Runnable hint) {
+        Watch watch = backend.store().watch(name, hint);
+        return watch == null ? () -> {} : watch;
+    }
+
+    @Override
+    public void close() {
+        if (ended || !used) {
+            return;
+        }
+        try {
+            CasBackend.Outcome unused = change(null, backend.settings().timeout(), (row, end) -> row.giveBackAll(id));
+        } catch (SemaphoreException e) {
+            LOG.info(
+                    "Semaphore '{}' could not be left in order, what is held ends with its lease: {}",
+                    name,
+                    e.toString());
+        }
+        ended = true;
+    }
+
+    @Override
+    public void abort() {
+        ended = true;
+    }
+}

@@ -1,0 +1,295 @@
+package io.github.distributedsemaphore.spi.support;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SessionListener;
+import io.github.distributedsemaphore.spi.support.FaultyStore.Fate;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What the helper makes of a store: the driven port, with requests and answers that are lost. */
+class CasBackendTest {
+    private static final long LEASE_MILLIS = 9_000;
+
+    private final FaultyStore store = new FaultyStore();
+    private final CasBackend backend = client();
+    private final BackendSession session = backend.open("jobs", new Silent());
+
+    private CasBackend client() {
+        CasBackend.Settings settings = new CasBackend.Settings(
+                new HolderInfo("host", 1, "a b\u00e4%"), Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ZERO);
+        return new CasBackend("store", store, settings, more -> more);
+    }
+
+    /** No session of this backend says anything of its own accord. */
+    private static final class Silent implements SessionListener {
+        @Override
+        public void lost(Collection<Hold> holds, String reason) {
+            throw new AssertionError(reason);
+        }
+
+        @Override
+        public void ended(String reason) {
+            throw new AssertionError(reason);
+        }
+    }
+
+    @BeforeEach
+    void create() {
+        assertThat(backend.admin().create("jobs", 2)).isTrue();
+    }
+
+    private static ExchangeRequest request(List<Hold> giveBack, Integer... wants) {
+        return new ExchangeRequest(giveBack, List.of(wants), 10, false);
+    }
+
+    private List<Hold> take(BackendSession by, int permits) {
+        return granted(by.exchange(request(List.of(), permits)));
+    }
+
+    private static List<Hold> granted(ExchangeResult result) {
+        return ((Answer.Granted) result.answers().get(0)).holds();
+    }
+
+    private SemaphoreDescription described() {
+        return backend.admin().describe("jobs").orElseThrow();
+    }
+
+    @Test
+    void anAcquireOrAReleaseThatMeetsNobodyIsOneRequest() {
+        List<Hold> first = take(session, 1);
+        store.requests.set(0);
+
+        List<Hold> second = granted(session.exchange(request(first, 1)));
+        ExchangeResult released = session.exchange(request(second));
+
+        assertThat(store.requests).hasValue(2);
+        assertThat(released.lost()).isEmpty();
+        assertThat(second.get(0).epoch()).isGreaterThan(first.get(0).lastEpoch());
+    }
+
+    @Test
+    void aRefusalRestsOnWhatIsStoredNow() {
+        BackendSession other = client().open("jobs", new Silent());
+        List<Hold> all = take(session, 2);
+        assertThat(other.exchange(request(List.of(), 1)).answers()).containsExactly(Answer.FULL);
+
+        ExchangeResult unused = session.exchange(request(all));
+
+        assertThat(take(other, 2)).hasSize(2);
+    }
+
+    @Test
+    void aGrantWhoseAnswerIsLostIsFound() {
+        store.expect(Fate.ANSWER_LOST);
+        ExchangeRequest request = request(List.of(), 2, 1);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+
+        ExchangeResult found = session.resolve(request);
+
+        assertThat(granted(found))
+                .hasSize(2)
+                .allSatisfy(hold -> assertThat(session.check(hold)).isEqualTo(HoldState.HELD));
+        assertThat(found.answers().get(1)).isEqualTo(Answer.NOT_DONE);
+        assertThat(described().free()).isZero();
+    }
+
+    @Test
+    void aRequestThatIsLostIsNotDoneAndGivesBackWhatItWasTo() {
+        List<Hold> held = take(session, 1);
+        store.expect(Fate.REQUEST_LOST);
+        ExchangeRequest request = request(held, 2);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+
+        ExchangeResult found = session.resolve(request);
+
+        assertThat(found.answers()).containsExactly(Answer.NOT_DONE);
+        assertThat(found.lost()).isEmpty();
+        assertThat(described().free()).isEqualTo(2);
+    }
+
+    @Test
+    void aRequestThatIsLateDoesNothingAfterItsOutcomeWasFoundOut() {
+        store.expect(Fate.LATE, Fate.ANSWER_LOST);
+        ExchangeRequest request = request(List.of(), 1);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+        assertThatThrownBy(() -> session.resolve(request)).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(session.resolve(request).answers()).containsExactly(Answer.NOT_DONE);
+
+        assertThat(store.deliver()).as("whether the late request did anything").isFalse();
+
+        assertThat(described().free()).isEqualTo(2);
+    }
+
+    @Test
+    void aReleaseWhoseAnswerIsLostIsNoLoss() {
+        List<Hold> held = take(session, 1);
+        store.expect(Fate.ANSWER_LOST);
+        ExchangeRequest request = request(held);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+
+        assertThat(session.resolve(request).lost()).isEmpty();
+    }
+
+    @Test
+    void aLeaseEndsByTheServersClockUnlessItIsRenewed() {
+        Hold kept = take(session, 1).get(0);
+        BackendSession other = client().open("jobs", new Silent());
+        Hold left = take(other, 1).get(0);
+        store.passes(LEASE_MILLIS - 1_000);
+        Renewal renewal = session.renew(List.of(kept));
+        assertThat(renewal.lost()).isEmpty();
+        store.passes(2_000);
+
+        assertThat(other.check(left)).isEqualTo(HoldState.LOST);
+        assertThat(session.check(kept)).isEqualTo(HoldState.HELD);
+        assertThat(other.renew(List.of(left)).lost()).containsExactly(left);
+        assertThat(take(session, 1).get(0).slot()).isEqualTo(left.slot());
+    }
+
+    @Test
+    void aClockThatIsSetForwardsShortensTheValidity() {
+        ExchangeResult before = session.exchange(request(List.of(), 1));
+        store.passes(4_000);
+        ExchangeResult after = session.exchange(request(List.of(), 1));
+
+        Duration much = before.validUntil().remaining();
+        assertThat(after.validUntil().remaining())
+                .as("validity of a lease whose end was computed by the clock before it was set")
+                .isLessThan(much.minusSeconds(3));
+    }
+
+    @Test
+    void aSuccessorInTheSameSessionIsNotGivenBackByItsPredecessor() {
+        Hold former = take(session, 2).get(0);
+        store.passes(LEASE_MILLIS + 1);
+        List<Hold> successors = take(session, 2);
+
+        assertThat(session.exchange(request(List.of(former))).lost()).containsExactly(former);
+        assertThat(successors)
+                .allSatisfy(hold -> assertThat(session.check(hold)).isEqualTo(HoldState.HELD));
+    }
+
+    @Test
+    void epochsRiseOverDestructionAlthoughNothingIsKept() {
+        List<Hold> before = take(session, 2);
+        ExchangeResult unused = session.exchange(request(before));
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        assertThat(store.isEmpty()).isTrue();
+        store.passes(50);
+        create();
+
+        assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
+    }
+
+    @Test
+    void waitersAreHintedAtAndOnlyWhenThereAreSome() {
+        List<Hold> all = take(session, 2);
+        ExchangeResult unused = session.exchange(request(all));
+        assertThat(store.hints).as("hints while nobody waits").hasValue(0);
+        List<Hold> again = take(session, 2);
+        BackendSession other = client().open("jobs", new Silent());
+        ExchangeResult refused = other.exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
+        assertThat(refused.answers()).containsExactly(Answer.FULL);
+
+        ExchangeResult released = session.exchange(request(again));
+
+        assertThat(store.hints).as("hints while one waits").hasValue(1);
+        assertThat(released.othersWaiting()).isTrue();
+    }
+
+    @Test
+    void aThousandThatWaitWriteNoMoreThanTwo() {
+        List<Hold> unused = take(session, 2);
+        for (int i = 0; i < 2; i++) {
+            BackendSession waiting = client().open("jobs", new Silent());
+            ExchangeResult refused = waiting.exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
+            assertThat(refused.answers()).containsExactly(Answer.FULL);
+        }
+        store.requests.set(0);
+
+        ExchangeResult third =
+                client().open("jobs", new Silent()).exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
+
+        assertThat(store.requests).as("requests of a third one that waits").hasValue(1);
+        assertThat(third.othersWaiting()).isTrue();
+    }
+
+    @Test
+    void manyThatContendNeverHoldMoreThanTheLimit() throws Exception {
+        int clients = 8;
+        ExecutorService threads = Executors.newFixedThreadPool(clients);
+        CyclicBarrier start = new CyclicBarrier(clients);
+        AtomicInteger holders = new AtomicInteger();
+        try {
+            List<Callable<Integer>> work = new ArrayList<>();
+            for (int i = 0; i < clients; i++) {
+                BackendSession own = client().open("jobs", new Silent());
+                work.add(() -> {
+                    start.await();
+                    int most = 0;
+                    for (int round = 0; round < 200; round++) {
+                        if (own.exchange(request(List.of(), 1)).answers().get(0) instanceof Answer.Granted granted) {
+                            most = Math.max(most, holders.incrementAndGet());
+                            holders.decrementAndGet();
+                            assertThat(own.exchange(request(granted.holds())).lost())
+                                    .isEmpty();
+                        }
+                    }
+                    return most;
+                });
+            }
+            for (Future<Integer> most : threads.invokeAll(work)) {
+                assertThat(most.get()).isBetween(0, 2);
+            }
+        } finally {
+            threads.shutdown();
+        }
+        assertThat(described().free()).isEqualTo(2);
+    }
+
+    @Test
+    void whatIsDamagedIsRefusedByName() {
+        store.put("jobs", "semaphore/2 3 4");
+
+        assertThatThrownBy(() -> backend.admin().describe("jobs"))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("'jobs'");
+    }
+
+    @Test
+    void whatTheDeadLeftOfADestroyedSemaphoreIsRemoved() {
+        List<Hold> unused = take(session, 1);
+        session.abort();
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        assertThat(backend.admin().retiredHolders("jobs")).isEqualTo(1);
+        store.passes(LEASE_MILLIS + 1);
+
+        assertThat(backend.admin().names()).isEmpty();
+
+        await().until(store::isEmpty);
+    }
+}

@@ -1,0 +1,116 @@
+package io.github.distributedsemaphore.jdbc;
+
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.sql.DriverManager;
+import java.time.Duration;
+import java.util.Properties;
+import java.util.Set;
+
+/**
+ * Semaphores in PostgreSQL, {@code postgresql://user:password@host:port/database}, with several hosts also {@code host:port,host:port}
+ * of which the one is used that accepts writes; or in the database of a JDBC URL, {@code jdbc:postgresql:}, {@code jdbc:h2:} or
+ * {@code jdbc:mariadb:}, whose driver has to be on the path, with the settings {@code user} and {@code password}.
+ *
+ * <p>Settings: {@code detection} (2s to 1h, by default 10s), within which the slot of a dead holder is free; {@code timeout}
+ * (100ms to 1m, by default 5s), which a call takes at most; {@code table} (by default {@code semaphores}) and {@code schema} (by
+ * default that of the user); {@code connections} (1 to 64, by default 2), which a client uses at most, besides the one to listen on;
+ * {@code wakeup}, {@code listen} (by default, for PostgreSQL) or {@code poll}, which suits PgBouncer in transaction mode; {@code poll} (5ms to 10s, by
+ * default 100ms), how often a waiting client then asks.
+ *
+ * <p>For {@code postgresql:} also {@code sslmode}, by default {@code verify-full} where {@code ca} is given and else {@code prefer};
+ * {@code ca}, a file of certificates in PEM that sign the server's; {@code certificate} and {@code key}, the client's own (the key in
+ * PKCS-8, DER). Opening does not connect.
+ *
+ * <p>Thread-safe.
+ */
+public final class JdbcBackendProvider implements BackendProvider {
+    private static final String POSTGRESQL = "postgresql";
+
+    /** Creates it, for {@link java.util.ServiceLoader}. */
+    public JdbcBackendProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of(POSTGRESQL, "jdbc");
+    }
+
+    @Override
+    public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+        return uri.scheme().equals(POSTGRESQL) ? postgresql(uri, self) : jdbc(uri, self);
+    }
+
+    private static SemaphoreBackend postgresql(BackendUri uri, HolderInfo self) {
+        if (!uri.hosts().matches("[A-Za-z0-9._,:\\[\\]-]+") || !uri.path().matches("/[^/?&]+")) {
+            throw new IllegalArgumentException("'" + uri
+                    + "' does not name a host and a database: write postgresql://user:password@host:5432/database");
+        }
+        Properties properties = new Properties();
+        set(properties, "user", uri.user());
+        set(properties, "password", uri.password());
+        set(properties, "ApplicationName", "semaphore");
+        String ca = uri.text("ca", "");
+        set(properties, "sslmode", uri.text("sslmode", ca.isEmpty() ? "prefer" : "verify-full"));
+        set(properties, "sslrootcert", ca);
+        set(properties, "sslcert", uri.text("certificate", ""));
+        set(properties, "sslkey", uri.text("key", ""));
+        set(properties, "tcpKeepAlive", "true");
+        if (uri.hosts().contains(",")) {
+            set(properties, "targetServerType", "primary");
+        }
+        if (!JdbcSemaphores.listens(uri, Dialect.POSTGRESQL)) {
+            // PgBouncer in transaction mode does not keep a prepared statement with its client.
+            set(properties, "prepareThreshold", "0");
+        }
+        String url = "jdbc:postgresql://" + uri.hosts() + uri.path();
+        return JdbcSemaphores.backend(
+                uri,
+                self,
+                Dialect.POSTGRESQL,
+                timeout -> opener(url, properties, timeout),
+                connections(uri),
+                "PostgreSQL at " + uri.hosts() + uri.path());
+    }
+
+    private static int connections(BackendUri uri) {
+        return uri.integer("connections", 2, 1, 64);
+    }
+
+    private static void set(Properties properties, String name, String value) {
+        if (!value.isEmpty()) {
+            properties.setProperty(name, value);
+        }
+    }
+
+    /** An attempt to connect that nobody waits for any more ends by itself soon after. */
+    private static Connections.Opener opener(String url, Properties properties, Duration timeout) {
+        String seconds = Long.toString(timeout.toSeconds() + 1);
+        properties.setProperty("connectTimeout", seconds);
+        properties.setProperty("socketTimeout", seconds);
+        return () -> DriverManager.getConnection(url, properties);
+    }
+
+    private static SemaphoreBackend jdbc(BackendUri uri, HolderInfo self) {
+        String address = uri.hosts().isEmpty() ? uri.path() : "";
+        int colon = address.indexOf(':');
+        if (colon < 1 || address.contains("@")) {
+            throw new IllegalArgumentException(
+                    "A JDBC URL is such as jdbc:postgresql://host/database, with user and password as"
+                            + " settings: jdbc:postgresql://host/database?user=app&password=secret");
+        }
+        Dialect dialect = Dialect.of(address.substring(0, colon));
+        Properties properties = new Properties();
+        set(properties, "user", uri.text("user", ""));
+        set(properties, "password", uri.text("password", ""));
+        String shown = address.replaceAll("[;].*", "");
+        return JdbcSemaphores.backend(
+                uri,
+                self,
+                dialect,
+                timeout -> () -> DriverManager.getConnection("jdbc:" + address, properties),
+                connections(uri),
+                dialect.product() + " at " + shown);
+    }
+}

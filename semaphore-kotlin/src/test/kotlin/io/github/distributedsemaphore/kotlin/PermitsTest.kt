@@ -1,0 +1,106 @@
+package io.github.distributedsemaphore.kotlin
+
+import io.github.distributedsemaphore.DistributedSemaphore
+import io.github.distributedsemaphore.PermitLostException
+import io.github.distributedsemaphore.SemaphoreClient
+import io.github.distributedsemaphore.SemaphoreTimeoutException
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.supervisorScope
+import org.assertj.core.api.Assertions.assertThat
+import org.assertj.core.api.Assertions.assertThatThrownBy
+import org.awaitility.Awaitility.await
+import org.junit.jupiter.api.AfterEach
+import org.junit.jupiter.api.BeforeEach
+import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.io.TempDir
+
+internal class PermitsTest {
+    private lateinit var client: SemaphoreClient
+    private lateinit var exports: DistributedSemaphore
+
+    @BeforeEach
+    fun connect(@TempDir folder: Path) {
+        client = SemaphoreClient.connect("local:$folder")
+        client.admin().create("exports", 3)
+        exports = client.semaphore("exports")
+    }
+
+    @AfterEach
+    fun close() {
+        client.close()
+    }
+
+    @Test
+    fun `a block runs under a permit that goes back`() = runBlocking<Unit> {
+        assertThat(exports.withPermit(30.seconds) { exports.availablePermits() }).isEqualTo(2)
+        assertThat(exports.availablePermits()).isEqualTo(3)
+    }
+
+    @Test
+    fun `a failure passes and the permit goes back`() {
+        assertThatThrownBy { runBlocking { exports.withPermit(30.seconds) { error("broken") } } }.hasMessage("broken")
+        assertThat(exports.availablePermits()).isEqualTo(3)
+    }
+
+    @Test
+    fun `a time-out runs nothing`() {
+        exports.acquire(3).use {
+            assertThatThrownBy { runBlocking { exports.withPermit(20.milliseconds) { error("ran") } } }
+                .isInstanceOf(SemaphoreTimeoutException::class.java)
+        }
+    }
+
+    @Test
+    fun `a loss cancels the block`() {
+        val cancelled = AtomicBoolean()
+        assertThatThrownBy {
+            runBlocking(Dispatchers.Default) {
+                supervisorScope {
+                    val work = async {
+                        exports.withPermit(30.seconds) {
+                            try {
+                                awaitCancellation()
+                            } finally {
+                                cancelled.set(true)
+                            }
+                        }
+                    }
+                    await().until { exports.statistics().held() == 1 }
+                    client.abort()
+                    work.await()
+                }
+            }
+        }.isInstanceOf(PermitLostException::class.java)
+        assertThat(cancelled).isTrue()
+    }
+
+    @Test
+    fun `a hundred thousand cancelled waits leave nothing held`() {
+        runBlocking(Dispatchers.Default) {
+            val begun = Channel<Job>(50)
+            launch { for (job in begun) job.cancel() }
+            repeat(100_000) {
+                begun.send(launch { exports.withPermit(30.seconds) { awaitCancellation() } })
+            }
+            begun.close()
+        }
+        await().atMost(30, TimeUnit.SECONDS).untilAsserted {
+            assertThat(exports.statistics().held()).isZero()
+            assertThat(exports.statistics().waiting()).isZero()
+            assertThat(exports.availablePermits()).isEqualTo(3)
+        }
+        assertThat(exports.statistics().withdrawn()).isPositive()
+        assertThat(exports.statistics().released()).isPositive()
+    }
+}

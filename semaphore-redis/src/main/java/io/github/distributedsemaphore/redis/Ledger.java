@@ -1,0 +1,188 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one session holds, what it owes and what it was offered: the only place where that is kept.
+ *
+ * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove} and {@link #offer}, which any
+ * thread may call.
+ */
+final class Ledger {
+    private static final int REMEMBERED = 16;
+
+    /** Slot to the hold of it. */
+    private final Map<Integer, Hold> holds = new ConcurrentHashMap<>();
+
+    /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next. */
+    private final List<Hold> strays = new ArrayList<>();
+
+    /** Given back by exchanges that failed after that: their callers do not know it yet, and ask for it again. */
+    private final Set<Hold> returned = new HashSet<>();
+
+    /** What was moved into this session's set by others, by their messages. */
+    private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
+
+    /**
+     * Slot to the last epoch that this session has seen of it. Epochs of a slot rise, so an offer of an earlier epoch is one that
+     * was taken up already: a look at the set may find a slot before its message comes.
+     */
+    private final Map<Integer, Long> lastEpochs = new HashMap<>();
+
+    private volatile boolean listening;
+
+    /** Whether something was found to be lost outside of an exchange. */
+    private volatile boolean suspicious;
+
+    /** The slots that this session gave back last. */
+    private final Deque<Integer> recent = new ArrayDeque<>();
+
+    /** The holds, those among them that are owed. */
+    Collection<Hold> holds() {
+        return holds.values();
+    }
+
+    @Nullable
+    Hold holdOf(int slot) {
+        return holds.get(slot);
+    }
+
+    boolean has(Hold hold) {
+        return hold.equals(holds.get(hold.slot()));
+    }
+
+    /** This hold is this session's from now on. Returns the one that it had of the slot before, which is lost. */
+    @Nullable
+    Hold add(Hold hold) {
+        lastEpochs.merge(hold.slot(), hold.lastEpoch(), Math::max);
+        return holds.put(hold.slot(), hold);
+    }
+
+    /** This hold is not this session's any more. */
+    void remove(Hold hold) {
+        holds.remove(hold.slot(), hold);
+    }
+
+    /** This hold was found to be lost: the next exchange looks what else is. */
+    void lost(Hold hold) {
+        remove(hold);
+        suspicious = true;
+    }
+
+    boolean takeSuspicion() {
+        boolean found = suspicious;
+        suspicious = false;
+        return found;
+    }
+
+    /** Keeps for the next exchange what no caller knows of. */
+    void owe(Collection<Hold> taken) {
+        taken.stream().filter(this::has).forEach(strays::add);
+    }
+
+    boolean owesAnything() {
+        return !strays.isEmpty();
+    }
+
+    List<Hold> takeOwed() {
+        List<Hold> owed = strays.stream().filter(this::has).toList();
+        strays.clear();
+        return owed;
+    }
+
+    /** An exchange failed after these were given back. */
+    void returned(Collection<Hold> given) {
+        returned.addAll(given);
+    }
+
+    /** Which of these an earlier exchange gave back; forgets them. */
+    Set<Hold> takeReturned(Collection<Hold> asked) {
+        if (returned.isEmpty()) {
+            return Set.of();
+        }
+        Set<Hold> done = new HashSet<>(returned);
+        done.retainAll(asked);
+        returned.removeAll(done);
+        return done;
+    }
+
+    /** The session hears of what it is given, from now on until it ends. */
+    void listens() {
+        listening = true;
+    }
+
+    boolean isListening() {
+        return listening;
+    }
+
+    /** Another client has moved a slot into this session's set. */
+    void offer(Offer offer) {
+        offers.add(offer);
+    }
+
+    boolean hasOffers() {
+        return !offers.isEmpty();
+    }
+
+    /**
+     * Takes up what was offered.
+     *
+     * @param client the name of this session
+     */
+    List<Hold> takeOffers(String client) {
+        if (offers.isEmpty()) {
+            return List.of();
+        }
+        List<Hold> taken = new ArrayList<>();
+        for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+            Hold hold = offer.hold();
+            if (offer.client().equals(client) && hold.epoch() > lastEpochs.getOrDefault(hold.slot(), -1L)) {
+                add(hold);
+                taken.add(hold);
+            }
+        }
+        return taken;
+    }
+
+    /** The last epoch that this session has seen of a slot; -1 if none. */
+    long lastEpoch(int slot) {
+        return lastEpochs.getOrDefault(slot, -1L);
+    }
+
+    /** This session gave the slot back. */
+    void freed(int slot) {
+        recent.removeFirstOccurrence(slot);
+        recent.addFirst(slot);
+        if (recent.size() > REMEMBERED) {
+            recent.removeLast();
+        }
+    }
+
+    /** The slots that this session gave back last, the latest first. */
+    Collection<Integer> recent() {
+        return recent;
+    }
+
+    /** This session was given up for dead, and holds nothing. Returns what it held. */
+    Set<Hold> loseAll() {
+        Set<Hold> lost = new HashSet<>(holds.values());
+        holds.clear();
+        strays.clear();
+        returned.clear();
+        offers.clear();
+        return lost;
+    }
+}

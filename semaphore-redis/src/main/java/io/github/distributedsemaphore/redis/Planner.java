@@ -1,0 +1,302 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides what the next write of an exchange does, from what is known; and keeps the session's place in the queue. No I/O.
+ *
+ * <p>The queue is one of clients. A slot that is given back goes to the first of them in the same transaction. A slot that lies
+ * free belongs to the clients that wait too: one that goes on waiting takes it only if there are more of them than clients before
+ * it. A call with a single attempt does not wait and takes what is free. A client that heard of free slots and does not come
+ * holds the others up for {@link #PATIENCE_NANOS}.
+ */
+final class Planner {
+    static final long PATIENCE_NANOS = 20_000_000;
+
+    /** A slot is not given to a client of which nobody has looked for so long whether it still waits. */
+    static final long RECENT_NANOS = 10_000_000;
+
+    private final RedisLiveness liveness;
+    private final Ledger ledger;
+
+    /** The place of the session: since when it waits, by the server's clock in microseconds; 0 if it has none. */
+    private long ticket;
+
+    /** The score with which it stands in the queue; 0 if it does not. */
+    private long queuedAs;
+
+    /** The name under which this session was given up for dead, as long as its remains have to be looked after. */
+    private @Nullable String former;
+
+    private long leftSinceNanos;
+
+    Planner(RedisLiveness liveness, Ledger ledger) {
+        this.liveness = liveness;
+        this.ledger = ledger;
+    }
+
+    /**
+     * Whether slots are to be taken together or not at all. To others a semaphore would look full while this session has some
+     * of them and not yet all, so such a step needs a watch of the free slots. Not where so many are free that nobody asks which.
+     */
+    boolean wantsTogether(Attempt attempt, View view) {
+        if (!attempt.isClaiming() || !view.allFree() || attempt.isCrowded()) {
+            return false;
+        }
+        int within = view.free().size()
+                + attempt.spare().size()
+                + (int) attempt.toGiveBack().stream()
+                        .filter(hold -> hold.slot() <= view.limit())
+                        .count();
+        return attempt.open().stream().anyMatch(open -> open.permits() > 1 && open.permits() <= within);
+    }
+
+    Step next(Attempt attempt, View view) {
+        Control control = view.control();
+        List<Hold> owed = List.copyOf(attempt.toGiveBack());
+        List<Hold> usable =
+                owed.stream().filter(hold -> hold.slot() <= view.limit()).toList();
+        List<Attempt.Open> open = control == null ? List.of() : attempt.open();
+        Room room = attempt.isClaiming() && control != null ? room(attempt, view, usable.size()) : Room.NONE;
+        int wanted = 0;
+        int wantedOnce = 0;
+        Attempt.Open firstUnserved = null;
+        for (Attempt.Open want : open) {
+            boolean fits = wanted + want.permits() <= (want.waits() ? room.forWaiters() : room.forAttempts());
+            if (fits) {
+                wanted += want.permits();
+                wantedOnce += want.waits() ? 0 : want.permits();
+            } else if (want.waits() && want.permits() <= view.limit() && firstUnserved == null) {
+                firstUnserved = want;
+            }
+        }
+        int missing = Math.max(0, wanted - attempt.spare().size());
+        int retained = Math.min(Math.min(missing, usable.size()), Math.max(room.released(), wantedOnce));
+        List<Hold> retains = usable.subList(0, retained);
+        List<Hold> freed = new ArrayList<>(owed);
+        freed.removeAll(retains);
+        List<Step.Claim> claims = choose(missing - retained, attempt, view);
+        boolean unserved = firstUnserved != null;
+        List<Step.Hand> hands = hands(attempt, view, freed, unserved ? view.ahead(liveness.client()) : view.waiters());
+        hands.forEach(hand -> freed.remove(hand.from()));
+        List<String> hints = hints(attempt, view, freed, hands);
+
+        boolean servesWaiters = retained + claims.size() > 0 && open.stream().allMatch(Attempt.Open::waits);
+        boolean waits = attempt.request().waiting();
+        boolean movesBack = queuedAs > 0 && unserved && servesWaiters && claims.isEmpty();
+        long score = 0;
+        if (firstUnserved != null) {
+            if (ticket == 0 || movesBack) {
+                ticket = liveness.clock().micros();
+            }
+            boolean hintOnly = firstUnserved.permits() > 1 || !ledger.isListening();
+            score = ticket * 2 + (hintOnly ? 1 : 0);
+        }
+        boolean stays = waits && (unserved || !attempt.isForWaiters());
+        boolean acts = waits || !owed.isEmpty() || !claims.isEmpty();
+        return new Step(
+                freed,
+                hands,
+                retains,
+                claims,
+                attempt.request().epochs(),
+                control == null ? 0 : control.base(),
+                control == null ? null : former,
+                control != null && !view.isMember() && (score > 0 || !claims.isEmpty()),
+                view.isMember() && acts && liveness.isDueForRenewal(view.deadlineMillis()),
+                score == queuedAs ? 0 : score,
+                queuedAs > 0 && !stays && score == 0,
+                hints);
+    }
+
+    /**
+     * How many slots this session may take, those that it has in hand included.
+     *
+     * @param forAttempts for callers that do not wait
+     * @param forWaiters for those that do, less what the others take
+     * @param released how many of those that it gives back it may take again for callers that wait
+     */
+    private record Room(int forAttempts, int forWaiters, int released) {
+        static final Room NONE = new Room(0, 0, 0);
+    }
+
+    private Room room(Attempt attempt, View view, int released) {
+        int free = view.free().size();
+        List<View.Waiter> before = attempt.isForWaiters() ? view.ahead(liveness.client()) : List.of();
+        int ahead = (int) before.stream()
+                .filter(waiter -> !attempt.served().contains(waiter.client()))
+                .count();
+        int kept = Math.max(0, released - ahead);
+        int left = Math.max(0, before.size() - released);
+        boolean leaves = left > 0 && free > 0 && !isPatienceOver();
+        attempt.leaveToOthers(leaves);
+        if (!leaves && free == 0) {
+            leftSinceNanos = 0;
+        }
+        // What looked free before may have been taken by those ahead: they are believed only after a look.
+        int beyond = view.complete() ? Math.max(0, free - left) : 0;
+        int spare = attempt.spare().size();
+        return new Room(spare + released + free, spare + kept + (leaves ? beyond : free), kept);
+    }
+
+    private boolean isPatienceOver() {
+        long now = System.nanoTime();
+        if (leftSinceNanos == 0) {
+            leftSinceNanos = now;
+        }
+        return now - leftSinceNanos >= PATIENCE_NANOS;
+    }
+
+    /**
+     * Chooses slots. Two clients that try the same one cost each other a round trip, so a client takes first the ones that it had
+     * itself, then the lowest, and after a miss any.
+     */
+    private List<Step.Claim> choose(int count, Attempt attempt, View view) {
+        if (count <= 0) {
+            return List.of();
+        }
+        List<Integer> free = new ArrayList<>(view.free());
+        free.removeIf(slot -> ledger.holdOf(slot) != null);
+        if (attempt.hasMissed()) {
+            Collections.shuffle(free, ThreadLocalRandom.current());
+        }
+        Set<Integer> chosen = new LinkedHashSet<>();
+        Set<Integer> known = new HashSet<>(free);
+        ledger.recent().stream().filter(known::contains).limit(count).forEach(chosen::add);
+        free.stream().limit(count).filter(slot -> chosen.size() < count).forEach(chosen::add);
+        return chosen.stream().limit(count).map(Step.Claim::new).toList();
+    }
+
+    /** Hands what is freed to those that wait, as long as the first of them can be given one. */
+    private List<Step.Hand> hands(Attempt attempt, View view, List<Hold> freed, List<View.Waiter> queue) {
+        if (freed.isEmpty() || view.control() == null || !mayHandOver(view)) {
+            return List.of();
+        }
+        List<Step.Hand> hands = new ArrayList<>();
+        int run = attempt.request().epochs();
+        int next = 0;
+        for (View.Waiter waiter : queue) {
+            if (waiter.client().equals(liveness.client()) || attempt.served().contains(waiter.client())) {
+                continue;
+            }
+            while (next < freed.size() && freed.get(next).slot() > view.limit()) {
+                next++;
+            }
+            if (waiter.hintOnly() || next == freed.size()) {
+                break;
+            }
+            Hold from = freed.get(next++);
+            long first = from.lastEpoch() + 1;
+            hands.add(new Step.Hand(from, waiter.client(), new Hold(from.slot(), first, first + run - 1)));
+        }
+        return hands;
+    }
+
+    /** Not by what was known long ago, not while somebody seems to be dead, nor where a grant has to be confirmed to the client that gets it. */
+    private boolean mayHandOver(View view) {
+        return System.nanoTime() - view.queueNanos() < RECENT_NANOS
+                && liveness.replicas().needed() == 0
+                && view.firstEndMillis() > liveness.clock().micros() / 1_000;
+    }
+
+    /** The first in the queue hear of what is freed and goes to nobody, also if it may not be enough for them. */
+    private List<String> hints(Attempt attempt, View view, List<Hold> freed, List<Step.Hand> hands) {
+        long within = freed.stream().filter(hold -> hold.slot() <= view.limit()).count();
+        Set<String> served = new HashSet<>(attempt.served());
+        hands.forEach(hand -> served.add(hand.client()));
+        return within == 0
+                ? List.of()
+                : view.others(liveness.client()).stream()
+                        .filter(waiter -> !served.contains(waiter))
+                        .limit(within)
+                        .toList();
+    }
+
+    /**
+     * What has to be read after a step. Little if it serves everybody and nobody else seems to be near: should somebody be, then
+     * the slot is taken already, which the transaction says.
+     */
+    View.Depth depth(Attempt attempt, View view, Step step) {
+        boolean alone = !othersWait(view) && !attempt.hasMissed();
+        boolean known = view.control() != null && !liveness.isOutdated(view.sentNanos());
+        if (!(alone || step.claims().isEmpty())
+                || !known
+                || step.changesStanding()
+                || attempt.wanted() > step.takes()) {
+            return View.Depth.ALL;
+        }
+        return alone && step.releases().isEmpty() && queuedAs == 0 ? View.Depth.CONTROL : View.Depth.QUEUE;
+    }
+
+    /** The step was done. */
+    void committed(Step step) {
+        if (step.former() != null) {
+            former = null;
+        }
+        if (step.ticket() > 0) {
+            queuedAs = step.ticket();
+        } else if (step.leaveQueue()) {
+            queuedAs = 0;
+        }
+    }
+
+    /** A caller that waits got something: if the session waits for more, it goes to the end of the queue. */
+    void granted(@Nullable Step step) {
+        if (step == null || step.ticket() == 0) {
+            ticket = 0;
+        }
+    }
+
+    /** Somebody took the session out of the queue and gave it a slot. */
+    void wasServed() {
+        queuedAs = 0;
+    }
+
+    /** The exchange is over. */
+    void finished(Attempt attempt) {
+        boolean concernsWaiters = attempt.isForWaiters() || !attempt.request().waiting();
+        if (concernsWaiters && !attempt.isLeftToOthers()) {
+            leftSinceNanos = 0;
+        }
+    }
+
+    boolean isQueued() {
+        return queuedAs > 0;
+    }
+
+    /** Notices if the queue was removed, as with a semaphore that is destroyed and created again. */
+    boolean isPlaceLost(View view) {
+        return queuedAs > 0
+                && view.waiters().size() < View.WAITERS
+                && view.ahead(liveness.client()).size() == view.waiters().size();
+    }
+
+    /** The session is not in the queue any more. */
+    void forgetPlace() {
+        queuedAs = 0;
+        ticket = 0;
+    }
+
+    /** The session is not in the queue, and takes its place again if it goes on waiting. */
+    void losePlace() {
+        queuedAs = 0;
+    }
+
+    /** The session goes on under another name. */
+    void buried(String name) {
+        former = name;
+        forgetPlace();
+    }
+
+    boolean othersWait(View view) {
+        return view.waiters().stream().anyMatch(waiter -> !waiter.client().equals(liveness.client()));
+    }
+}

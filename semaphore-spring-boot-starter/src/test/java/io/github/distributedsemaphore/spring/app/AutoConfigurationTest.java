@@ -1,0 +1,262 @@
+package io.github.distributedsemaphore.spring.app;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spring.WithPermit;
+import io.github.distributedsemaphore.spring.boot.NoBackendException;
+import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
+import io.github.distributedsemaphore.spring.boot.SemaphoreConnectionDetails;
+import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
+import io.github.distributedsemaphore.spring.boot.SemaphoreMetricsAutoConfiguration;
+import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
+import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfiguration;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.ServiceLoader;
+import java.util.UUID;
+import org.apache.commons.logging.LogFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
+
+/** What the properties do, without a server. */
+@ExtendWith(OutputCaptureExtension.class)
+final class AutoConfigurationTest {
+    private final String backend = "memory:" + UUID.randomUUID();
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    SemaphoreAutoConfiguration.class,
+                    SemaphoresEndpointAutoConfiguration.class,
+                    AopAutoConfiguration.class));
+    private final ApplicationContextRunner inMemory = runner.withPropertyValues("distributed-semaphore.uri=" + backend);
+
+    @Test
+    void withoutABackendTheStartFailsAndSaysWhatToSet() {
+        runner.run(context -> {
+            assertThat(context).hasFailed();
+            assertThat(context.getStartupFailure()).hasRootCauseInstanceOf(NoBackendException.class);
+        });
+    }
+
+    @Test
+    void theStartOfAnApplicationWithoutABackendPrintsWhatToSet(CapturedOutput output) {
+        try {
+            new SpringApplicationBuilder(SemaphoreAutoConfiguration.class)
+                    .web(WebApplicationType.NONE)
+                    .run()
+                    .close();
+        } catch (RuntimeException expected) {
+            assertThat(expected).hasRootCauseInstanceOf(NoBackendException.class);
+        }
+        assertThat(output)
+                .contains("APPLICATION FAILED TO START", "set distributed-semaphore.uri, such as redis://cache:6379");
+    }
+
+    @Test
+    void semaphoresAreCreatedAtTheStart() {
+        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3")
+                .run(context -> {
+                    SemaphoreClient client = context.getBean(SemaphoreClient.class);
+                    assertThat(client.admin().status("exports").orElseThrow().limit())
+                            .isEqualTo(3);
+                    assertThat(context.getBean(SemaphoreHealth.class).check()).containsEntry("held", 0);
+                });
+    }
+
+    @Test
+    void anotherLimitIsAdoptedKeptOrRefused() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            other.admin().create("exports", 5);
+            ApplicationContextRunner wantsThree =
+                    inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3");
+
+            wantsThree
+                    .withPropertyValues("distributed-semaphore.semaphores.exports.on-conflict=keep")
+                    .run(context -> assertThat(limitOf(other)).isEqualTo(5));
+            wantsThree
+                    .withPropertyValues("distributed-semaphore.semaphores.exports.on-conflict=fail")
+                    .run(context -> assertThat(context.getStartupFailure()).isInstanceOf(LimitConflictException.class));
+            wantsThree.run(context -> assertThat(limitOf(other)).isEqualTo(3));
+        }
+    }
+
+    private static int limitOf(SemaphoreClient client) {
+        return client.admin().status("exports").orElseThrow().limit();
+    }
+
+    @Test
+    void badPropertiesAreNamed() {
+        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=0")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining("The limit of a semaphore is 0, it must be at least 1"));
+        inMemory.withPropertyValues("distributed-semaphore.settings.colour=red")
+                .run(context -> assertThat(context.getStartupFailure()).hasStackTraceContaining("colour"));
+    }
+
+    @Test
+    void aClientOfTheApplicationComesFirst() {
+        runner.withUserConfiguration(OwnClient.class)
+                .run(context ->
+                        assertThat(context).hasSingleBean(SemaphoreClient.class).hasBean("own"));
+    }
+
+    static class OwnClient {
+        @Bean
+        SemaphoreClient own() {
+            return SemaphoreClient.connect("memory:own");
+        }
+    }
+
+    @Test
+    void connectionDetailsSayWhereTheBackendIs() {
+        runner.withBean(
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of(backend, null, null, null))
+                .run(context -> assertThat(context.getBean(SemaphoreClient.class)
+                                .guarantees()
+                                .backend())
+                        .isEqualTo("memory"));
+    }
+
+    @Test
+    void twoConnectionsAreNotChosenFrom() {
+        runner.withBean(
+                        "a",
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of("redis://a", null, null, null))
+                .withBean(
+                        "b",
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of("amqp://b", null, null, null))
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining(
+                                "Several backends for distributed semaphores are configured: redis://a, amqp://b"));
+    }
+
+    @Test
+    void theEndpointShowsWhatIsUsed() {
+        inMemory.withPropertyValues(
+                        "distributed-semaphore.semaphores.exports.limit=3",
+                        "management.endpoints.web.exposure.include=semaphores",
+                        "management.endpoints.jmx.exposure.include=semaphores")
+                .withBean(Exports.class)
+                .run(context -> {
+                    context.getBean(Exports.class).export();
+                    SemaphoresEndpoint endpoint = context.getBean(SemaphoresEndpoint.class);
+                    assertThat(endpoint.semaphores().get("exports")).containsEntry("released", 1L);
+                    assertThat(endpoint.semaphore("exports")).containsEntry("limit", 3);
+                    assertThat(endpoint.semaphore("imports")).isNull();
+                });
+    }
+
+    @Test
+    void metersAreThereToBeBound() {
+        ApplicationContextRunner withMetrics = inMemory.withConfiguration(
+                        AutoConfigurations.of(SemaphoreMetricsAutoConfiguration.class))
+                .withPropertyValues("distributed-semaphore.semaphores.exports.limit=3");
+        withMetrics.run(context -> {
+            SimpleMeterRegistry registry = new SimpleMeterRegistry();
+            context.getBean(MeterBinder.class).bindTo(registry);
+            assertThat(registry.get("distributed.semaphore.held")
+                            .tag("semaphore", "exports")
+                            .gauge()
+                            .value())
+                    .isZero();
+        });
+        withMetrics
+                .withPropertyValues("distributed-semaphore.metrics.enabled=false")
+                .run(context -> assertThat(context).doesNotHaveBean(MeterBinder.class));
+    }
+
+    @Test
+    void theBackendsOnThePathAreKnownAheadOfTime() {
+        RuntimeHints hints = new RuntimeHints();
+        SpringFactoriesLoader.forResourceLocation("META-INF/spring/aot.factories")
+                .load(RuntimeHintsRegistrar.class, FailureHandler.logging(LogFactory.getLog(getClass())))
+                .stream()
+                .filter(registrar -> registrar.getClass().getName().startsWith("io.github.distributedsemaphore"))
+                .forEach(registrar -> registrar.registerHints(hints, getClass().getClassLoader()));
+
+        assertThat(RuntimeHintsPredicates.resource()
+                        .forResource("META-INF/services/" + BackendProvider.class.getName()))
+                .accepts(hints);
+        ServiceLoader.load(BackendProvider.class).stream()
+                .forEach(provider -> assertThat(
+                                RuntimeHintsPredicates.reflection().onType(provider.type()))
+                        .accepts(hints));
+    }
+
+    @Test
+    void methodsWaitAsLongAsThePropertySays() {
+        inMemory.withPropertyValues(
+                        "distributed-semaphore.semaphores.exports.limit=1",
+                        "distributed-semaphore.methods.max-wait=10ms")
+                .withBean(Exports.class)
+                .run(context -> {
+                    try (var all = context.getBean(SemaphoreClient.class)
+                            .semaphore("exports")
+                            .acquire()) {
+                        assertThat(all.isValid()).isTrue();
+                        assertThat(catchThrowable(
+                                        () -> context.getBean(Exports.class).export()))
+                                .hasMessageContaining("10ms");
+                    }
+                });
+    }
+
+    static class Exports {
+        @WithPermit("exports")
+        void export() {}
+    }
+
+    @Test
+    void anApplicationThatClosesGivesItsPermitsBackAndItsContextIsNotPaused() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            inMemory.withPropertyValues(
+                            "distributed-semaphore.semaphores.exports.limit=3",
+                            "distributed-semaphore.shutdown.await-holders=10ms")
+                    .run(context -> {
+                        var forgotten = context.getBean(SemaphoreClient.class)
+                                .semaphore("exports")
+                                .acquire();
+                        assertThat(forgotten.isValid()).isTrue();
+                        assertThat(other.semaphore("exports").availablePermits())
+                                .isEqualTo(2);
+                    });
+            assertThat(other.semaphore("exports").availablePermits()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void everyPropertyHasADescription() throws IOException {
+        try (InputStream found =
+                SemaphoreAutoConfiguration.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+            String metadata = new String(found.readAllBytes(), StandardCharsets.UTF_8);
+            String properties = metadata.substring(metadata.indexOf("\"properties\""));
+            String[] names = properties.split("\"name\": \"distributed-semaphore");
+            assertThat(names.length - 1).isGreaterThanOrEqualTo(8);
+            assertThat(Arrays.stream(names).skip(1))
+                    .allSatisfy(property -> assertThat(property).contains("\"description\""));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.github.distributedsemaphore.spring.boot;
+
+import io.github.distributedsemaphore.spi.BackendProvider;
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.Map;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/** Matches if a module for a scheme of backend URIs is on the path. */
+@Target({ElementType.TYPE, ElementType.METHOD})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Conditional(ConditionalOnBackend.OnBackend.class)
+public @interface ConditionalOnBackend {
+    /**
+     * The scheme.
+     *
+     * @return such as {@code redis}
+     */
+    String value();
+
+    /** The condition. */
+    final class OnBackend extends SpringBootCondition {
+        /** Creates it. */
+        public OnBackend() {}
+
+        @Override
+        public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            Map<String, Object> attributes = metadata.getAnnotationAttributes(ConditionalOnBackend.class.getName());
+            String scheme = attributes == null ? "" : String.valueOf(attributes.get("value"));
+            ConditionMessage.Builder message = ConditionMessage.forCondition(ConditionalOnBackend.class, scheme);
+            return isServed(scheme, context.getClassLoader())
+                    ? ConditionOutcome.match(message.because("a module serves it"))
+                    : ConditionOutcome.noMatch(message.because("no module serves it"));
+        }
+
+        @SuppressWarnings("NullAway") // null is the system's class loader
+        private static boolean isServed(String scheme, @Nullable ClassLoader loader) {
+            try {
+                return ServiceLoader.load(BackendProvider.class, loader).stream()
+                        .anyMatch(provider -> provider.get().schemes().contains(scheme));
+            } catch (ServiceConfigurationError e) {
+                return false;
+            }
+        }
+    }
+}

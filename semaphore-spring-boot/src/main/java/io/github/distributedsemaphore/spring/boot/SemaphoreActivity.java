@@ -1,0 +1,64 @@
+package io.github.distributedsemaphore.spring.boot;
+
+import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.SemaphoreListener;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/** Follows which semaphores an application uses and how much it holds. Thread-safe. */
+final class SemaphoreActivity implements SemaphoreListener {
+    /** An application that makes up names from its data has no end of them. */
+    private static final int MOST_NAMES = 100;
+
+    private static final long LOOK_NANOS = Duration.ofMillis(10).toNanos();
+
+    private final Collection<String> names = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger held = new AtomicInteger();
+
+    @Override
+    public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+        held.incrementAndGet();
+        used(semaphoreName);
+    }
+
+    @Override
+    public void onReleased(String semaphoreName, int slot, long heldNanos) {
+        held.decrementAndGet();
+    }
+
+    @Override
+    public void onLost(String semaphoreName, int slot, LossCause cause) {
+        held.decrementAndGet();
+    }
+
+    void used(String name) {
+        if (names.size() < MOST_NAMES) {
+            names.add(name);
+        }
+    }
+
+    /** The first hundred names. */
+    SortedSet<String> names() {
+        return new TreeSet<>(names);
+    }
+
+    int held() {
+        return held.get();
+    }
+
+    /** Waits until nothing is held, or the time is over, or the thread is interrupted. */
+    boolean awaitNothingHeld(Duration longest) {
+        long start = System.nanoTime();
+        while (held.get() > 0
+                && System.nanoTime() - start < longest.toNanos()
+                && !Thread.currentThread().isInterrupted()) {
+            LockSupport.parkNanos(LOOK_NANOS);
+        }
+        return held.get() <= 0;
+    }
+}

@@ -1,0 +1,151 @@
+package io.github.distributedsemaphore.spring.boot;
+
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.spring.WithPermitConfiguration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
+
+/**
+ * Makes the client of an application from its properties or from Spring Boot's connection details, the semaphores that it configures, and
+ * what surrounds them. A {@link SemaphoreClient} that the application defines takes the place of its own.
+ */
+@AutoConfiguration
+@EnableConfigurationProperties(SemaphoreProperties.class)
+@Import(WithPermitConfiguration.class)
+public class SemaphoreAutoConfiguration {
+    private static final Logger LOG = LoggerFactory.getLogger(SemaphoreAutoConfiguration.class);
+    private static final int LONGEST_LABEL = 200;
+
+    /** Creates it. */
+    public SemaphoreAutoConfiguration() {}
+
+    @Bean(destroyMethod = "close")
+    @ConditionalOnMissingBean
+    SemaphoreClient semaphoreClient(
+            SemaphoreProperties properties, ObjectProvider<SemaphoreConnectionDetails> found, Environment environment) {
+        SemaphoreClientBuilder builder = builder(properties, found);
+        String label = properties.label() == null
+                ? environment.getProperty("spring.application.name", "")
+                : properties.label();
+        boolean hasLabel = properties.uri() != null && properties.uri().contains("label=");
+        if (!label.isBlank() && !hasLabel && !properties.settings().containsKey("label")) {
+            builder.label(label.substring(0, Math.min(label.length(), LONGEST_LABEL)));
+        }
+        if (properties.detection() != null) {
+            builder.detection(properties.detection());
+        }
+        properties.settings().forEach(builder::set);
+        return builder.connect();
+    }
+
+    private static SemaphoreClientBuilder builder(
+            SemaphoreProperties properties, ObjectProvider<SemaphoreConnectionDetails> found) {
+        if (properties.uri() != null) {
+            return SemaphoreClient.builder(properties.uri());
+        }
+        SemaphoreConnectionDetails details = found.getIfUnique();
+        if (details == null) {
+            List<String> all =
+                    found.stream().map(SemaphoreConnectionDetails::uri).toList();
+            throw new NoBackendException(all);
+        }
+        SemaphoreClientBuilder builder = SemaphoreClient.builder(details.uri());
+        if (details.username() != null || details.password() != null) {
+            builder.credentials(orEmpty(details.username()), orEmpty(details.password()));
+        }
+        SslBundle bundle = details.sslBundle();
+        if (bundle != null) {
+            builder.trustManagers(bundle.getManagers().getTrustManagerFactory());
+            if (bundle.getStores().getKeyStore() != null) {
+                builder.keyManagers(bundle.getManagers().getKeyManagerFactory());
+            }
+        }
+        return builder;
+    }
+
+    private static String orEmpty(@Nullable String text) {
+        return text == null ? "" : text;
+    }
+
+    @Bean
+    SemaphoreActivity semaphoreActivity(Map<String, SemaphoreClient> clients, SemaphoreProperties properties) {
+        SemaphoreActivity activity = new SemaphoreActivity();
+        properties.semaphores().keySet().forEach(activity::used);
+        clients.values().forEach(client -> client.addListener(activity));
+        return activity;
+    }
+
+    @Bean
+    SmartInitializingSingleton configuredSemaphores(
+            ObjectProvider<SemaphoreClient> client, SemaphoreProperties properties) {
+        return () -> properties.semaphores().forEach((name, wanted) -> create(client.getObject(), name, wanted));
+    }
+
+    private static void create(SemaphoreClient client, String name, SemaphoreProperties.Semaphore wanted) {
+        SemaphoreAdmin admin = client.admin();
+        switch (wanted.onConflict()) {
+            case RESIZE -> admin.ensure(name, wanted.limit());
+            case FAIL -> admin.create(name, wanted.limit());
+            case KEEP -> {
+                try {
+                    admin.create(name, wanted.limit());
+                } catch (LimitConflictException e) {
+                    LOG.info("Semaphore '{}' keeps its limit: {}", name, e.getMessage());
+                }
+            }
+        }
+    }
+
+    @Bean
+    SemaphoreLifecycle semaphoreStopsAcquiring(Map<String, SemaphoreClient> clients) {
+        return new SemaphoreLifecycle(
+                SemaphoreLifecycle.STOP_ACQUIRING, () -> clients.values().forEach(SemaphoreClient::stopAcquiring));
+    }
+
+    @Bean
+    SemaphoreLifecycle semaphoreCloses(
+            Map<String, SemaphoreClient> clients, SemaphoreActivity activity, SemaphoreProperties properties) {
+        return new SemaphoreLifecycle(SemaphoreLifecycle.CLOSE, () -> {
+            if (!activity.awaitNothingHeld(properties.shutdown().awaitHolders())) {
+                LOG.warn("The shutdown gives back {} permits that are still held", activity.held());
+            }
+            clients.values().forEach(SemaphoreClient::close);
+        });
+    }
+
+    @Bean
+    @ConditionalOnSingleCandidate(SemaphoreClient.class)
+    SemaphoreHealth semaphoreHealth(
+            SemaphoreClient client, SemaphoreActivity activity, SemaphoreProperties properties) {
+        return new SemaphoreHealth(client, activity, properties.health().timeout());
+    }
+
+    /** Static, and bound without the bean of all properties: the interceptor needs it before the beans are made. */
+    @Bean
+    @ConditionalOnMissingBean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static WithPermitConfiguration.Settings withPermitSettings(Environment environment) {
+        SemaphoreProperties.Methods methods = Binder.get(environment)
+                .bindOrCreate("distributed-semaphore.methods", SemaphoreProperties.Methods.class);
+        return new WithPermitConfiguration.Settings(methods.maxWait(), methods.order());
+    }
+}

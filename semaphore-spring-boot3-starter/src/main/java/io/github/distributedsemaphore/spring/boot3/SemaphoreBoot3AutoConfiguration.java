@@ -1,0 +1,137 @@
+package io.github.distributedsemaphore.spring.boot3;
+
+import io.github.distributedsemaphore.spring.boot.ConditionalOnBackend;
+import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
+import io.github.distributedsemaphore.spring.boot.SemaphoreConnectionDetails;
+import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.actuate.health.AbstractHealthIndicator;
+import org.springframework.boot.actuate.health.Health;
+import org.springframework.boot.actuate.health.HealthIndicator;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.amqp.RabbitConnectionDetails;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.data.redis.RedisConnectionDetails;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Fallback;
+
+/** Connects what Spring Boot 3.5 knows about servers and health with the client of the application. */
+@AutoConfiguration(
+        after = SemaphoreAutoConfiguration.class,
+        afterName = {
+            "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration",
+            "org.springframework.boot.autoconfigure.amqp.RabbitAutoConfiguration"
+        })
+public class SemaphoreBoot3AutoConfiguration {
+    /** Creates it. */
+    public SemaphoreBoot3AutoConfiguration() {}
+
+    /** Takes the settings of Spring Boot's connection to Redis, not the connection itself: the client's permits live as long as its own. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(RedisConnectionDetails.class)
+    @ConditionalOnBackend("redis")
+    static class Redis {
+        @Bean
+        @Fallback
+        @ConditionalOnBean(RedisConnectionDetails.class)
+        SemaphoreConnectionDetails redisSemaphoreConnectionDetails(RedisConnectionDetails redis) {
+            SslBundle bundle = sslBundle(redis);
+            return SemaphoreConnectionDetails.of(
+                    uri(redis, bundle == null ? "redis" : "rediss"), redis.getUsername(), redis.getPassword(), bundle);
+        }
+
+        private static String uri(RedisConnectionDetails redis, String scheme) {
+            RedisConnectionDetails.Standalone one = redis.getStandalone();
+            if (one != null) {
+                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
+            }
+            RedisConnectionDetails.Sentinel sentinel = redis.getSentinel();
+            if (sentinel != null) {
+                return scheme + "-sentinel://" + hosts(sentinel.getNodes()) + "/" + sentinel.getDatabase() + "?master="
+                        + encoded(sentinel.getMaster()) + setting("sentinelUser", sentinel.getUsername())
+                        + setting("sentinelPassword", sentinel.getPassword());
+            }
+            RedisConnectionDetails.Cluster cluster = redis.getCluster();
+            if (cluster != null) {
+                return scheme + "-cluster://" + hosts(cluster.getNodes());
+            }
+            throw new IllegalStateException(
+                    "Spring Boot's connection to Redis is neither to one server nor to sentinels nor to a"
+                            + " cluster: set distributed-semaphore.uri to the server that accepts writes");
+        }
+
+        private static String hosts(List<RedisConnectionDetails.Node> nodes) {
+            return nodes.stream().map(node -> node.host() + ":" + node.port()).collect(Collectors.joining(","));
+        }
+
+        private static String setting(String name, @Nullable String value) {
+            return value == null ? "" : "&" + name + "=" + encoded(value);
+        }
+
+        private static @Nullable SslBundle sslBundle(RedisConnectionDetails redis) {
+            if (redis.getStandalone() != null) {
+                return redis.getStandalone().getSslBundle();
+            }
+            return redis.getSentinel() == null
+                    ? clusterBundle(redis)
+                    : redis.getSentinel().getSslBundle();
+        }
+
+        private static @Nullable SslBundle clusterBundle(RedisConnectionDetails redis) {
+            return redis.getCluster() == null ? null : redis.getCluster().getSslBundle();
+        }
+    }
+
+    /** As for Redis. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(RabbitConnectionDetails.class)
+    @ConditionalOnBackend("amqp")
+    static class Rabbit {
+        @Bean
+        @Fallback
+        @ConditionalOnBean(RabbitConnectionDetails.class)
+        SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(RabbitConnectionDetails rabbit) {
+            String hosts = rabbit.getAddresses().stream()
+                    .map(address -> address.host() + ":" + address.port())
+                    .collect(Collectors.joining(","));
+            String virtualHost = rabbit.getVirtualHost();
+            return SemaphoreConnectionDetails.of(
+                    (rabbit.getSslBundle() == null ? "amqp" : "amqps") + "://" + hosts
+                            + (virtualHost == null || virtualHost.equals("/") ? "" : "/" + encoded(virtualHost)),
+                    rabbit.getUsername(),
+                    rabbit.getPassword(),
+                    rabbit.getSslBundle());
+        }
+    }
+
+    private static String encoded(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+
+    /** The health indicator, in applications that have the actuator. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(ConditionalOnEnabledHealthIndicator.class)
+    @ConditionalOnEnabledHealthIndicator("distributed-semaphore")
+    static class HealthConfiguration {
+        @Bean
+        @ConditionalOnMissingBean(name = "distributedSemaphoreHealthIndicator")
+        @ConditionalOnBean(SemaphoreHealth.class)
+        HealthIndicator distributedSemaphoreHealthIndicator(SemaphoreHealth semaphore) {
+            return new AbstractHealthIndicator("The backend of the distributed semaphores is not well") {
+                @Override
+                protected void doHealthCheck(Health.Builder builder) throws InterruptedException {
+                    builder.up().withDetails(semaphore.check());
+                }
+            };
+        }
+    }
+}
