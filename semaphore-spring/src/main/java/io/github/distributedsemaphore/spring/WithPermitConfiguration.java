@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.spring;
 
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.Arrays;
@@ -19,6 +20,7 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -151,13 +153,11 @@ public class WithPermitConfiguration {
             return Arrays.asList(proxy.getAdvisors()).contains(advisor);
         }
 
-        /** Not so for what a test put in the place of a bean. */
+        /** Not so for a mock of a test: Spring gives its definition the field that it is injected into. */
         private boolean isMadeHere(String name) {
-            if (!beanFactory.containsBeanDefinition(name)) {
-                return false;
-            }
-            BeanDefinition definition = beanFactory.getMergedBeanDefinition(name);
-            return definition.getBeanClassName() != null || definition.getFactoryMethodName() != null;
+            return beanFactory.containsBeanDefinition(name)
+                    && !(beanFactory.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
+                            && definition.getQualifiedElement() instanceof Field);
         }
 
         private static void requireInInterface(String name, Method method, @Nullable Advised proxy) {
