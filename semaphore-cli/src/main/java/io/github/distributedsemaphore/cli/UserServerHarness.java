@@ -14,8 +14,12 @@ final class UserServerHarness extends UriHarness {
     private static final Pattern PLAIN = Pattern.compile("(redis|amqp|consul|postgresql)://.*");
 
     /** One for all clients, and they end some time after the last of them: local's watch, its JDK's, and Netty's. */
-    private static final List<String> SHARED_THREADS =
-            List.of("semaphore-local-watch", "FileSystemWatchService", "globalEventExecutor", "CompletableFutureDelayScheduler", "ForkJoinPool.commonPool");
+    private static final List<String> SHARED_THREADS = List.of(
+            "semaphore-local-watch",
+            "FileSystemWatchService",
+            "globalEventExecutor",
+            "CompletableFutureDelayScheduler",
+            "ForkJoinPool.commonPool");
 
     private final Optional<ServerAccess> link;
 
