@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -40,6 +41,8 @@ final class PostgresProcess implements MeasuredServer {
         try {
             Files.createDirectory(home);
             if (IS_ROOT) {
+                // So that another user gets through to the folder that is its own.
+                Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
                 Files.setOwner(
                         home,
                         home.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("postgres"));

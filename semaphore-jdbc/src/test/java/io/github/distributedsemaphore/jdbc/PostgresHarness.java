@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** How the kit reaches a real server. */
 class PostgresHarness extends UriHarness implements StateProbe {
     /** Short, since rules that kill a holder wait for it. */
-    static final String SETTINGS = "?detection=4s&timeout=3s";
+    static final String SETTINGS = "?detection=5s&timeout=3s";
 
     private final PostgresServer server;
     private @Nullable Accounts accounts;

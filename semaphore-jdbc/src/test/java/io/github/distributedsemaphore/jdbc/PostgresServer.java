@@ -202,6 +202,9 @@ final class PostgresServer implements AutoCloseable {
                             "",
                             "-c",
                             "max_connections=300",
+                            // Its workers come and go, while the kit stops all processes of the server.
+                            "-c",
+                            "autovacuum=off",
                             "-c",
                             "shared_buffers=32MB"))
                     .directory(folder.toFile())
