@@ -62,13 +62,12 @@ final class StreamContestant implements Contestant {
         }
 
         void take() {
-            List<Future<?>> sent = new ArrayList<>();
-            sent.add(commands.multi());
-            sent.add(commands.smove(tag + ":f", mine, slot));
-            sent.add(commands.hincrby(tag + ":e", slot, 17));
-            sent.add(commands.hset(notes, slot, NOTE));
+            Future<?> unusedBegun = commands.multi();
+            Future<?> unusedMoved = commands.smove(tag + ":f", mine, slot);
+            Future<?> unusedCounted = commands.hincrby(tag + ":e", slot, 17);
+            Future<?> unusedNoted = commands.hset(notes, slot, NOTE);
             Future<TransactionResult> done = commands.exec();
-            sent.add(commands.watch(tag + ":c"));
+            Future<?> unusedWatched = commands.watch(tag + ":c");
             Future<?> last = commands.hmget(tag + ":c", "format", "limit", "slots", "base", "server", "changes");
             connection.flushCommands();
             await(last);
