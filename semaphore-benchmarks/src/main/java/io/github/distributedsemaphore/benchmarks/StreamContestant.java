@@ -62,12 +62,12 @@ final class StreamContestant implements Contestant {
         }
 
         void take() {
-            Future<?> unused1 = commands.multi();
-            Future<?> unused2 = commands.smove(tag + ":f", mine, slot);
-            Future<?> unused3 = commands.hincrby(tag + ":e", slot, 17);
-            Future<?> unused4 = commands.hset(notes, slot, NOTE);
+            Future<?> unusedBegun = commands.multi();
+            Future<?> unusedMoved = commands.smove(tag + ":f", mine, slot);
+            Future<?> unusedCounted = commands.hincrby(tag + ":e", slot, 17);
+            Future<?> unusedNoted = commands.hset(notes, slot, NOTE);
             Future<TransactionResult> done = commands.exec();
-            Future<?> unused5 = commands.watch(tag + ":c");
+            Future<?> unusedWatched = commands.watch(tag + ":c");
             Future<?> last = commands.hmget(tag + ":c", "format", "limit", "slots", "base", "server", "changes");
             connection.flushCommands();
             await(last);
