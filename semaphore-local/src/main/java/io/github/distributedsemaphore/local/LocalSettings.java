@@ -31,17 +31,13 @@ record LocalSettings(
                 uri.duration("detection", Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofMinutes(1));
         Duration timeout =
                 uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofMinutes(5));
-        String network = uri.text("allowNetworkFileSystem", "false");
-        if (!network.equals("true") && !network.equals("false")) {
-            throw new IllegalArgumentException(
-                    "Setting 'allowNetworkFileSystem' is '" + network + "', it must be true or false");
-        }
+        boolean network = uri.flag("allowNetworkFileSystem", false);
         Path directory = uri.path().isEmpty() ? DefaultDirectory.path() : Path.of(uri.path());
         if (!directory.isAbsolute()) {
             throw new IllegalArgumentException("The state directory '" + directory
                     + "' is relative: processes started elsewhere would not share it; write local:/path");
         }
-        return new LocalSettings(directory, detection, timeout, network.equals("true"), self);
+        return new LocalSettings(directory, detection, timeout, network, self);
     }
 
     /**

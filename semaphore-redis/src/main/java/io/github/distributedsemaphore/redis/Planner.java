@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides what the next write of an exchange does, from what is known; and keeps the session's place in the queue. No I/O.
  *
- * <p>The queue is one of clients. A slot that is given back goes to the first of them in the same transaction. A slot that lies
- * free belongs to the clients that wait too: one that goes on waiting takes it only if there are more of them than clients before
+ * <p>The queue is one of clients. A slot that is given back goes to the first of them in the same transaction, if that client takes
+ * handed slots; else it is told. A slot that lies free belongs to the clients that wait too: one that goes on waiting takes it only if there are more of them than clients before
  * it. A call with a single attempt does not wait and takes what is free. A client that heard of free slots and does not come
  * holds the others up for {@link #PATIENCE_NANOS}.
  */
@@ -97,7 +97,7 @@ final class Planner {
             if (ticket == 0 || movesBack) {
                 ticket = liveness.clock().micros();
             }
-            boolean hintOnly = firstUnserved.permits() > 1 || !ledger.isListening();
+            boolean hintOnly = firstUnserved.permits() > 1 || !liveness.takesHandedSlots() || !ledger.isListening();
             score = ticket * 2 + (hintOnly ? 1 : 0);
         }
         boolean stays = waits && (unserved || !attempt.isForWaiters());

@@ -181,6 +181,11 @@ final class RedisLiveness {
         return Deadline.at(sentNanos + left - margin);
     }
 
+    /** Whether this client takes slots that a release hands to it. */
+    boolean takesHandedSlots() {
+        return settings.handOver();
+    }
+
     /** What has to have a grant before it counts. */
     Replicas replicas() {
         return settings.replicas(settings.timeout());

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param detection within which time the slot of a dead holder is free
  * @param timeout how long a server may take to answer
  * @param minReplicas how many replicas have to have a grant before it counts
+ * @param handOver whether this client takes slots that a release hands to it
  * @param self what to store about this client
  */
 record RedisSettings(
@@ -27,6 +28,7 @@ record RedisSettings(
         Duration detection,
         Duration timeout,
         int minReplicas,
+        boolean handOver,
         HolderInfo self) {
     private static final Duration DETECTION = Duration.ofSeconds(10);
     private static final Duration MIN_DETECTION = Duration.ofSeconds(1);
@@ -51,6 +53,7 @@ record RedisSettings(
                 uri.duration("detection", DETECTION, MIN_DETECTION, MAX_DETECTION),
                 uri.duration("timeout", TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT),
                 uri.integer("minReplicas", 0, 0, MOST_REPLICAS),
+                uri.flag("handOver", false),
                 self);
     }
 

@@ -34,7 +34,7 @@ class QueueTest {
 
     @BeforeEach
     void open() {
-        redis = new Redis();
+        redis = new Redis(RedisServer.address(), "handOver=true");
         backend = redis.backend();
         backend.admin().create("jobs", 2);
         holder = redis.session(backend, "jobs", new Redis.Ear());
@@ -148,6 +148,26 @@ class QueueTest {
         first.watch.close();
         assertThat(giveBack(first.session, given).lost()).isEmpty();
         await().until(() -> second.hints.get() > 0);
+    }
+
+    /** By default nobody is refused because of a client that is only told. */
+    @Test
+    void withoutHandOverWhatIsGivenBackIsFreeForAnAttemptAtOnce() {
+        try (Redis plain = new Redis()) {
+            SemaphoreBackend its = plain.backend();
+            its.admin().create("jobs", 1);
+            BackendSession holding = plain.session(its, "jobs", new Redis.Ear());
+            Hold held = takeHolds(holding, 1).get(0);
+            BackendSession waiting = plain.session("jobs");
+            assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+            BackendSession.Watch watch = waiting.watch(() -> {});
+            assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+            giveBack(holding, held);
+            BackendSession trying = plain.session("jobs");
+            Hold taken = takeHolds(trying, 1).get(0);
+            giveBack(trying, taken);
+            watch.close();
+        }
     }
 
     @Test

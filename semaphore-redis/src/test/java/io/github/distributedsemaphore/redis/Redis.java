@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Redis implements AutoCloseable {
     private final String address;
+    private final List<String> always;
     private final String prefix = "test-" + UUID.randomUUID();
     private final List<SemaphoreBackend> backends = new ArrayList<>();
     private final List<BackendSession> sessions = new ArrayList<>();
@@ -39,8 +40,10 @@ final class Redis implements AutoCloseable {
         this(RedisServer.address());
     }
 
-    Redis(String address) {
+    /** Takes settings that all of its clients have. */
+    Redis(String address, String... always) {
         this.address = address;
+        this.always = List.of(always);
         this.client = RedisClient.create(address);
         this.connection = client.connect();
     }
@@ -113,7 +116,10 @@ final class Redis implements AutoCloseable {
     }
 
     String uri(String... settings) {
-        return address + "?prefix=" + prefix + (settings.length == 0 ? "" : "&" + String.join("&", settings));
+        List<String> all = new ArrayList<>(List.of("prefix=" + prefix));
+        all.addAll(always);
+        all.addAll(List.of(settings));
+        return address + "?" + String.join("&", all);
     }
 
     /** A new client, with its own connections. */

@@ -265,6 +265,22 @@ public final class BackendUri {
         return Integer.parseInt(value);
     }
 
+    /**
+     * Reads a setting that is true or false.
+     *
+     * @param name its name
+     * @param otherwise what it is if not given
+     * @return its value
+     * @throws IllegalArgumentException if it is neither, naming it
+     */
+    public boolean flag(String name, boolean otherwise) {
+        String value = text(name, Boolean.toString(otherwise));
+        if (!value.equals("true") && !value.equals("false")) {
+            throw new IllegalArgumentException("Setting '" + name + "' is '" + value + "', it must be true or false");
+        }
+        return value.equals("true");
+    }
+
     private static IllegalArgumentException outOfBounds(String name, String value, String min, String max) {
         return new IllegalArgumentException(
                 "Setting '" + name + "' is '" + value + "', it must be from " + min + " to " + max);
