@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
@@ -84,9 +85,10 @@ public abstract class PauseRules {
     private static void assertOverlap(TckFixture tck, long lastValid, long granted) {
         Duration overlap = Duration.ofNanos(Math.max(0, lastValid - granted));
         tck.measure(Bound.PAUSE_EXPOSURE, overlap.toNanos());
-        assertThat(tck.guarantees().exposure(Fault.CLIENT_PAUSE))
-                .as("exposure, as the stopped holder said to be valid for %s after its successor was let in", overlap)
-                .matches(declared -> declared.covers(overlap), "covers the overlap");
+        Exposure declared = tck.guarantees().exposure(Fault.CLIENT_PAUSE);
+        assertThat(overlap)
+                .as("how long the stopped holder said to be valid after its successor was let in")
+                .matches(declared::covers, "is within the declared exposure: " + declared);
     }
 
     private static void assertFenced(TckFixture tck, AgentPermits former, Permit successor) {

@@ -67,9 +67,9 @@ final class Watched {
         if (fault == Fault.LINK_CUT) {
             tck.measure(Bound.LINK_EXPOSURE, overlap.toNanos());
         }
-        assertThat(declared)
-                .as("exposure to %s, as a holder said to be valid for %s after its slot was granted", fault, overlap)
-                .matches(exposure -> exposure.covers(overlap), "covers the overlap");
+        assertThat(overlap)
+                .as("how long a holder said to be valid after its slot was granted to another, by %s", fault)
+                .matches(declared::covers, "is within the declared exposure: " + declared);
     }
 
     private void awaitInvalid(long end) {
