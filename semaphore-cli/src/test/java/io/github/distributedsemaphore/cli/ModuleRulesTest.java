@@ -58,7 +58,7 @@ final class ModuleRulesTest {
             ".rabbitmq",
             25,
             ".redis",
-            48,
+            47,
             ".tck",
             91);
 

@@ -1,12 +1,14 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -59,7 +61,7 @@ final class RedisConnector {
                         .build())
                 // We wait with bounds of our own: a timer for each command would cost more than the command.
                 .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build());
-        settings.tls().ifPresent(files -> options.sslOptions(files.options(settings.timeout())));
+        settings.tls().ifPresent(tls -> options.sslOptions(encryption(tls, settings.timeout())));
         client.setOptions(options.build());
     }
 
@@ -150,5 +152,12 @@ final class RedisConnector {
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
         Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
         Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+    }
+
+    private static SslOptions encryption(TlsSettings tls, Duration timeout) {
+        SslOptions.Builder options = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
+        tls.trust().ifPresent(options::trustManager);
+        tls.identity().ifPresent(options::keyManager);
+        return options.build();
     }
 }

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -23,7 +24,7 @@ record RedisSettings(
         RedisAddress address,
         Credentials credentials,
         Credentials sentinelCredentials,
-        Optional<TlsFiles> tls,
+        Optional<TlsSettings> tls,
         String prefix,
         Duration detection,
         Duration timeout,
@@ -48,7 +49,7 @@ record RedisSettings(
                 sentinels
                         ? new Credentials(uri.text("sentinelUser", ""), uri.text("sentinelPassword", ""))
                         : Credentials.NONE,
-                TlsFiles.from(uri, address.encrypted()),
+                TlsSettings.from(uri, address.encrypted(), "rediss"),
                 prefix(uri.text("prefix", "semaphore")),
                 uri.duration("detection", DETECTION, MIN_DETECTION, MAX_DETECTION),
                 uri.duration("timeout", TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT),

@@ -59,7 +59,7 @@ class RedisAddressTest {
                 "redis://a:0                              | from 1 to 65535",
                 "redis://a:70000                          | from 1 to 65535",
                 "redis://a?ca=/etc/hostname               | rediss:",
-                "rediss://a?ca=/no/such/file              | no file that can be read",
+                "rediss://a?ca=/no/such/file              | cannot be read as certificates",
                 "rediss://a?certificate=/etc/passwd       | give both",
                 "redis://a?timeout=100ms                  | from 200ms to 1m",
                 "redis://a?timeout=1h                     | from 200ms to 1m",
