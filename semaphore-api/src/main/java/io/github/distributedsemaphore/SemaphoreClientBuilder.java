@@ -135,8 +135,9 @@ public final class SemaphoreClientBuilder {
      * Sets which executor runs the application's own code: loss listeners, and tasks and completions of futures that {@link
      * DistributedSemaphore} returns. By default they run on daemon threads of the client, as many as block at the same moment.
      *
-     * <p>The client's own work, such as renewals, never runs there, so a slow or full executor delays callbacks and nothing
-     * else. If the executor refuses a callback, it runs on a thread of the client.
+     * <p>The client's own work, such as renewals, never runs there, so a slow executor delays callbacks only. A permit that
+     * was granted to a future is held, and renewed, from its grant on, also while the completion of the future waits for the executor. A
+     * callback that the executor refuses runs on a thread of the client.
      *
      * @param executor the executor, which the application shuts down itself after the client
      * @return this

@@ -134,7 +134,7 @@ public final class GuaranteesBuilder {
     }
 
     /**
-     * Declares for how long a slot passes among the threads of one client. The engine does this for every backend.
+     * Declares the longest time for which a slot passes among the threads of one client. The engine sets it; adapters do not.
      *
      * @param bound the longest
      * @return this

@@ -85,25 +85,14 @@ final class Connections implements AutoCloseable {
      */
     <T> T with(Deadline end, Work<T> work) throws SQLException {
         try (InterruptShield shield = new InterruptShield()) {
-            await(end, shield);
+            if (!InterruptShield.await(places::tryAcquire, end)) {
+                throw late("all connections are busy");
+            }
             try {
                 Connection connection = take(end, shield);
                 return bounded(connection, end, work);
             } finally {
                 places.release();
-            }
-        }
-    }
-
-    private void await(Deadline end, InterruptShield shield) {
-        while (true) {
-            try {
-                if (places.tryAcquire(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS)) {
-                    return;
-                }
-                throw late("all connections are busy");
-            } catch (InterruptedException e) {
-                shield.absorb(e);
             }
         }
     }

@@ -87,7 +87,12 @@ final class PostgresHints implements AutoCloseable {
     }
 
     BackendSession.Watch watch(String name, Runnable hint) {
-        watched.computeIfAbsent(name, key -> ConcurrentHashMap.newKeySet()).add(hint);
+        // In one step, because the last watch that ends takes the set away.
+        watched.compute(name, (key, known) -> {
+            Set<Runnable> hints = known == null ? ConcurrentHashMap.newKeySet() : known;
+            hints.add(hint);
+            return hints;
+        });
         lock.lock();
         try {
             if (closed) {

@@ -23,7 +23,7 @@ final class PostgresControl implements ServerControl {
         prepare();
     }
 
-    /** Whoever works here is no operator, so that rights can be taken away. */
+    /** The user of the tests is no operator, so that its rights can be taken away. */
     private void prepare() {
         server.execute(
                 "DROP ROLE IF EXISTS app",

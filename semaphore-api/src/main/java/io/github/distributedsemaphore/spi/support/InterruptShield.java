@@ -84,7 +84,7 @@ public final class InterruptShield implements AutoCloseable {
      *
      * @param wait what to wait for
      * @param end when to give up
-     * @return what the wait returned last; false if the deadline passed
+     * @return true if the wait succeeded, false if the deadline passed
      */
     public static boolean await(Wait wait, Deadline end) {
         try (InterruptShield shield = new InterruptShield()) {
@@ -106,7 +106,7 @@ public final class InterruptShield implements AutoCloseable {
          *
          * @param time the longest; zero or less does not wait
          * @param unit of the time
-         * @return whether that happened which was waited for
+         * @return true if the wait succeeded, false if its time passed
          * @throws InterruptedException if the thread is interrupted
          */
         boolean await(long time, TimeUnit unit) throws InterruptedException;
