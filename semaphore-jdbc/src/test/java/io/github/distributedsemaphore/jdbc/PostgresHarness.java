@@ -19,8 +19,10 @@ class PostgresHarness extends UriHarness implements StateProbe {
     /** Short, since rules that kill a holder wait for it. */
     static final String SETTINGS = "?detection=5s&timeout=3s";
 
+    /** Several tests of one JVM share the server, so its roles are made once. */
+    private static @Nullable Accounts accounts;
+
     private final PostgresServer server;
-    private @Nullable Accounts accounts;
 
     PostgresHarness() {
         this(PostgresServer.shared());
@@ -48,12 +50,14 @@ class PostgresHarness extends UriHarness implements StateProbe {
 
     /** Roles with what the documentation asks for: four rights on the table; one of them; and a wrong password. */
     @Override
-    public synchronized Optional<Accounts> accounts() {
+    public Optional<Accounts> accounts() {
+        return Optional.of(accountsOf(server));
+    }
+
+    private static synchronized Accounts accountsOf(PostgresServer server) {
         if (accounts == null) {
             server.execute(
                     Dialect.POSTGRESQL.schema("semaphores"),
-                    "DROP ROLE IF EXISTS worker",
-                    "DROP ROLE IF EXISTS looker",
                     "CREATE ROLE worker LOGIN PASSWORD 'worker-77c1-password'",
                     "CREATE ROLE looker LOGIN PASSWORD 'looker-0b9e-password'",
                     "GRANT SELECT, INSERT, UPDATE, DELETE ON semaphores TO worker",
@@ -64,7 +68,7 @@ class PostgresHarness extends UriHarness implements StateProbe {
                     server.uri("looker", "looker-0b9e-password", SETTINGS),
                     List.of("worker-77c1-password", "wrong-41af-password", "looker-0b9e-password"));
         }
-        return Optional.of(accounts);
+        return accounts;
     }
 
     @Override

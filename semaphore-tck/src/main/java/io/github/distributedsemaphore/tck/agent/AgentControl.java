@@ -28,7 +28,9 @@ abstract class AgentControl implements AutoCloseable {
 
     /** Stops the process with SIGSTOP, and proves by the state of each thread that it stands still. */
     public void stop() {
-        Signals.stop(pid());
+        if (!Signals.stop(pid())) {
+            throw new AssertionError("process " + pid() + " has ended");
+        }
     }
 
     /** Has the process go on. */

@@ -17,12 +17,13 @@ public final class Signals {
      * Stops a process with SIGSTOP, and returns when the kernel says of each of its threads that it is stopped.
      *
      * @param pid its id
-     * @throws AssertionError if it does not stop
+     * @return whether it is stopped; false if it has ended, as the short-lived processes of a server may
+     * @throws AssertionError if it neither stops nor ends
      */
-    public static void stop(long pid) {
-        send(pid, "STOP");
+    public static boolean stop(long pid) {
         long start = System.nanoTime();
-        while (!allThreadsAre(pid, 'T')) {
+        boolean alive = send(pid, "STOP");
+        while (alive && !allThreadsAre(pid, 'T')) {
             if (System.nanoTime() - start > PATIENCE.toNanos()) {
                 throw new AssertionError("process " + pid + " does not stop, its state is " + state(pid));
             }
@@ -32,29 +33,35 @@ public final class Signals {
                 Thread.currentThread().interrupt();
                 throw new AssertionError("interrupted", e);
             }
+            alive = !hasEnded(pid);
         }
+        return alive;
     }
 
     /**
-     * Has a stopped process go on.
+     * Has a stopped process go on. One that has ended is left alone.
      *
      * @param pid its id
      */
     public static void resume(long pid) {
-        send(pid, "CONT");
-        if (state(pid) == 'T') {
+        if (send(pid, "CONT") && state(pid) == 'T') {
             throw new AssertionError("process " + pid + " does not go on");
         }
     }
 
-    private static void send(long pid, String signal) {
+    /** Returns whether the process was there. */
+    private static boolean send(long pid, String signal) {
         try {
             Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid))
                     .inheritIO()
                     .start();
-            if (kill.waitFor() != 0) {
-                throw new AssertionError("kill -" + signal + " " + pid + " failed");
+            if (kill.waitFor() == 0) {
+                return true;
             }
+            if (hasEnded(pid)) {
+                return false;
+            }
+            throw new AssertionError("kill -" + signal + " " + pid + " failed");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
@@ -63,12 +70,17 @@ public final class Signals {
         }
     }
 
-    /** The letter by which the kernel tells the state of a process: T is stopped. */
+    /** A zombie has ended: its parent may be stopped and not know it. */
+    private static boolean hasEnded(long pid) {
+        return "XZ".indexOf(state(pid)) >= 0;
+    }
+
+    /** The letter by which the kernel tells the state of a process: T is stopped, X there is none. */
     private static char state(long pid) {
         try {
             return state(Path.of("/proc", Long.toString(pid), "stat"));
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return 'X';
         }
     }
 
@@ -88,7 +100,7 @@ public final class Signals {
                 }
             });
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return true; // it has ended
         }
     }
 }
