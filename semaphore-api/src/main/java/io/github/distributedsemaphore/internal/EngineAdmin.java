@@ -4,8 +4,10 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.Durations;
@@ -82,7 +84,13 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public List<String> names() {
         client.requireOpen();
-        return backend.admin().names();
+        try {
+            return backend.admin().names();
+        } catch (SemaphoreException | UnsupportedOperationException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new OutcomeUnknownException("The backend failed to list its semaphores: " + e, e);
+        }
     }
 
     @Override
