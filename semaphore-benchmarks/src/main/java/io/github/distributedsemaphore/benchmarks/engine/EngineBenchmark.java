@@ -5,7 +5,10 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.micrometer.SemaphoreMetrics;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -36,8 +39,8 @@ public class EngineBenchmark {
     /** One client at one semaphore. */
     public abstract static class Client {
         private final int limit;
-        private SemaphoreClient client;
-        private DistributedSemaphore semaphore;
+        private final SemaphoreClient client;
+        private final DistributedSemaphore semaphore;
 
         Client(int limit) {
             this.limit = limit;
@@ -50,6 +53,14 @@ public class EngineBenchmark {
         @Setup
         public void create() {
             client.admin().create("measured", limit);
+        }
+
+        /** Attaches the meters of an application. */
+        void measure() {
+            SemaphoreMetrics.builder(client)
+                    .names("measured")
+                    .build()
+                    .bindTo(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
         }
 
         /** Ends the client. */
@@ -80,6 +91,16 @@ public class EngineBenchmark {
         /** For JMH. */
         public Scarce() {
             super(3);
+        }
+    }
+
+    /** As {@link Scarce}, with meters. */
+    @State(Scope.Benchmark)
+    public static class ScarceWithMeters extends Client {
+        /** For JMH. */
+        public ScarceWithMeters() {
+            super(3);
+            measure();
         }
     }
 
@@ -119,6 +140,19 @@ public class EngineBenchmark {
     @Benchmark
     @Threads(32)
     public long handOff(Scarce client) throws InterruptedException {
+        return client.pair();
+    }
+
+    /**
+     * As {@link #handOff}, with the meters of {@code semaphore-micrometer} in a registry of Prometheus.
+     *
+     * @param client at the semaphore
+     * @return the epoch
+     * @throws InterruptedException if JMH ends the wait
+     */
+    @Benchmark
+    @Threads(32)
+    public long handOffWithMeters(ScarceWithMeters client) throws InterruptedException {
         return client.pair();
     }
 }
