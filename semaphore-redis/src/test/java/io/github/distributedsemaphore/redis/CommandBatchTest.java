@@ -45,7 +45,7 @@ class CommandBatchTest {
         Semaphore go = blockThread();
         CommandBatch first = reading("a", "b");
         CommandBatch next = reading("b", "c");
-        first.last();
+        var unused = first.last();
         connection.dispatch(first.commands());
         var answered = next.last();
         connection.dispatch(next.commands());
