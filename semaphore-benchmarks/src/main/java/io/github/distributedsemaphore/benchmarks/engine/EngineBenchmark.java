@@ -6,7 +6,10 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.micrometer.SemaphoreMetrics;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -41,8 +44,8 @@ public class EngineBenchmark {
     /** One client at one semaphore. */
     public abstract static class Client {
         private final int limit;
-        private SemaphoreClient client;
-        private DistributedSemaphore semaphore;
+        private final SemaphoreClient client;
+        private final DistributedSemaphore semaphore;
 
         Client(int limit) {
             this.limit = limit;
@@ -65,6 +68,14 @@ public class EngineBenchmark {
 
         void listen(SemaphoreListener listener) {
             client.addListener(listener);
+        }
+
+        /** Attaches the meters of an application. */
+        void measure() {
+            SemaphoreMetrics.builder(client)
+                    .names("measured")
+                    .build()
+                    .bindTo(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
         }
 
         void look() {
@@ -95,6 +106,16 @@ public class EngineBenchmark {
         /** For JMH. */
         public Scarce() {
             super(3);
+        }
+    }
+
+    /** As {@link Scarce}, with meters. */
+    @State(Scope.Benchmark)
+    public static class ScarceWithMeters extends Client {
+        /** For JMH. */
+        public ScarceWithMeters() {
+            super(3);
+            measure();
         }
     }
 
@@ -185,6 +206,19 @@ public class EngineBenchmark {
     @Benchmark
     @Threads(32)
     public long heardHandOff(Heard client) throws InterruptedException {
+        return client.pair();
+    }
+
+    /**
+     * As {@link #handOff}, with the meters of {@code semaphore-micrometer} in a registry of Prometheus.
+     *
+     * @param client at the semaphore
+     * @return the epoch
+     * @throws InterruptedException if JMH ends the wait
+     */
+    @Benchmark
+    @Threads(32)
+    public long handOffWithMeters(ScarceWithMeters client) throws InterruptedException {
         return client.pair();
     }
 }
