@@ -8,17 +8,40 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the documents show works: their Java is compiled, the first example is run, and their links lead somewhere. */
+/** What the documents show works: their Java is compiled, the first example is run, links and pictures are checked. */
 final class DocumentationTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Pattern JAVA = Pattern.compile("(?ms)^```java\n(.*?)^```$");
-    private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)[^)]*\\)");
+    private static final Pattern CLASS = Pattern.compile("class (\\w+)");
+    private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]*))?\\)");
+    private static final Pattern CODE = Pattern.compile("(?ms)^ *```.*?^ *```$|`[^`\n]*`");
+    private static final Pattern MERMAID = Pattern.compile("(?ms)^```mermaid\n(\\S+)[^\n]*\n(.*?)^```$");
+    private static final String BEGIN = "<!-- Written by DocumentationTest from guarantees(). -->\n";
+    private static final String END = "<!-- End of the written part. -->";
+    private static final String IMPORTS =
+            "import io.github.distributedsemaphore.*;\nimport java.time.Duration;\nimport java.util.*;\n";
+
+    private static final String NODE = "\\w+(\\[\"[^\"]+\"]|\\{\"[^\"]+\"})?";
+
+    /** What a line of a picture may be, by its kind: the part of Mermaid's grammar that the documents use. */
+    private static final Map<String, Pattern> STATEMENTS = Map.of(
+            "flowchart", Pattern.compile(NODE + "( (-->|-\\.->)(\\|\"?[^|\"]+\"?\\|)? " + NODE + ")*|subgraph .*|end"),
+            "sequenceDiagram",
+                    Pattern.compile("participant \\w+ as .+|\\w+--?>>\\w+: [^;#]+|Note over \\w+,\\w+: [^;#]+"),
+            "stateDiagram-v2", Pattern.compile("(\\[\\*]|\\w+) --> (\\[\\*]|\\w+)(: [^;#:]+)?"));
 
     @TempDir
     private Path folder;
@@ -46,26 +69,96 @@ final class DocumentationTest {
     }
 
     @Test
-    void theGuardedResourceOfTheSemanticsCompiles() throws IOException {
-        List<String> examples = javaIn("docs/semantics.md");
-        assertThat(examples).hasSize(1);
-
-        compile("GuardedStore", "import io.github.distributedsemaphore.*;\nimport java.util.*;\n" + examples.get(0));
+    void theExamplesForPlainJavaCompile() throws IOException {
+        for (String document : List.of("docs/guarantees.md", "docs/getting-started.md")) {
+            List<String> examples = javaIn(document);
+            assertThat(examples).as(document).isNotEmpty();
+            for (String example : examples) {
+                Matcher type = CLASS.matcher(example);
+                assertThat(type.find()).isTrue();
+                compile(type.group(1), IMPORTS + example);
+            }
+        }
     }
 
     @Test
-    void everyRelativeLinkLeadsToAFile() throws IOException {
+    void everyRelativeLinkLeadsToAFileAndToAHeadingInIt() throws IOException {
         List<String> broken = new ArrayList<>();
-        for (String document : List.of("README.md", "docs/semantics.md", "docs/RATIONALE.md")) {
-            Path file = ROOT.resolve(document);
-            LINK.matcher(Files.readString(file))
-                    .results()
-                    .map(link -> link.group(1))
-                    .filter(target -> !Files.exists(file.resolveSibling(target)))
-                    .forEach(target -> broken.add(document + " -> " + target));
+        for (Path document : documents()) {
+            for (MatchResult link :
+                    LINK.matcher(withoutCode(document)).results().toList()) {
+                String target = link.group(1);
+                String anchor = link.group(2);
+                Path file = target.isEmpty() ? document : document.resolveSibling(target);
+                if (!Files.exists(file) || (anchor != null && !anchors(file).contains(anchor))) {
+                    broken.add(ROOT.relativize(document) + " -> " + link.group());
+                }
+            }
         }
 
         assertThat(broken).isEmpty();
+    }
+
+    @Test
+    void everyPictureCanBeDrawn() throws IOException {
+        List<String> broken = new ArrayList<>();
+        int pictures = 0;
+        for (Path document : documents()) {
+            for (MatchResult block :
+                    MERMAID.matcher(Files.readString(document)).results().toList()) {
+                pictures++;
+                Pattern statement = STATEMENTS.get(block.group(1));
+                block.group(2)
+                        .lines()
+                        .filter(line -> statement == null
+                                || !statement.matcher(line.strip()).matches())
+                        .forEach(line -> broken.add(ROOT.relativize(document) + ": " + line));
+            }
+        }
+
+        assertThat(broken).isEmpty();
+        assertThat(pictures).isGreaterThanOrEqualTo(5);
+    }
+
+    /** With -Dtck.write.docs=true it writes the table. */
+    @Test
+    void theTableOfPromisesIsWhatTheBackendsPromiseByDefault() throws IOException {
+        Path page = ROOT.resolve("docs/choosing-a-backend.md");
+        String text = Files.readString(page);
+        int begin = text.indexOf(BEGIN) + BEGIN.length();
+        String expected = text.substring(0, begin) + PromisesTable.text() + text.substring(text.indexOf(END));
+        if (Boolean.getBoolean("tck.write.docs")) {
+            Files.writeString(page, expected);
+        }
+
+        assertThat(page)
+                .as("docs/choosing-a-backend.md; -Dtck.write.docs=true writes it")
+                .hasContent(expected);
+    }
+
+    private static List<Path> documents() throws IOException {
+        try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"));
+                Stream<Path> top = Files.list(ROOT)) {
+            return Stream.concat(docs, top)
+                    .filter(file -> file.toString().endsWith(".md"))
+                    .toList();
+        }
+    }
+
+    private static String withoutCode(Path document) throws IOException {
+        return CODE.matcher(Files.readString(document)).replaceAll("");
+    }
+
+    /** The names that GitHub gives to headings. */
+    private static Set<String> anchors(Path document) throws IOException {
+        return withoutCode(document)
+                .lines()
+                .filter(line -> line.startsWith("#"))
+                .map(line -> line.replaceFirst("^#+ ", "")
+                        .toLowerCase(Locale.ROOT)
+                        .replaceAll("[^\\p{L}\\p{N} _-]", "")
+                        .replace(' ', '-'))
+                .collect(Collectors.toSet());
     }
 
     private static List<String> javaIn(String document) throws IOException {
@@ -82,7 +175,7 @@ final class DocumentationTest {
                         null,
                         null,
                         null,
-                        "-Xlint:all,-path",
+                        "-Xlint:all,-path,-try",
                         "-Werror",
                         "-proc:none",
                         "--release",

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** What {@code docs/semantics.md} says of full runs: how large they were, and each history under faults. */
+/** What {@code docs/conformance/README.md} says of full runs: how large they were, and each history under faults. */
 final class FullRunsSection {
     private static final List<String> COUNTS =
             List.of("operations", "grants", "refusals", "failures", "unknowns", "losses");
@@ -60,7 +60,7 @@ final class FullRunsSection {
                 sum(report, "operations"),
                 sum(report, "grants"),
                 sum(report, "unknowns"),
-                SemanticsDocument.readable(longest),
+                ConformancePage.readable(longest),
                 sum(report, "violations"));
     }
 
@@ -111,11 +111,11 @@ final class FullRunsSection {
         rule(11);
         for (JsonObject history : report.histories()) {
             List<String> cells = new ArrayList<>(List.of(
-                    SemanticsDocument.words(history.get("shape").getAsString()),
+                    ConformancePage.words(history.get("shape").getAsString()),
                     history.get("strikes").getAsString(),
                     Long.toString(Math.round(history.get("millis").getAsLong() / 1000.0))));
             COUNTS.forEach(count -> cells.add(history.get(count).getAsString()));
-            cells.add(SemanticsDocument.nanos(history, "longestOverlapNanos"));
+            cells.add(ConformancePage.nanos(history, "longestOverlapNanos"));
             cells.add(history.get("violations").getAsString());
             line(cells.toArray(String[]::new));
         }

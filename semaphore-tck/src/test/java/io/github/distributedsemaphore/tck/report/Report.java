@@ -8,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,11 +17,14 @@ import java.util.stream.Stream;
 
 /** A conformance report as it was written to {@code docs/conformance}. */
 record Report(JsonObject json) {
+    /** The order of the columns, the same in all documents. */
+    private static final List<String> ORDER = List.of("local", "postgresql", "redis", "rabbitmq", "consul");
+
     static List<Report> in(Path folder) {
         try (Stream<Path> files = Files.list(folder)) {
             return files.filter(file -> file.toString().endsWith(".json"))
-                    .sorted()
                     .map(Report::read)
+                    .sorted(Comparator.comparing(report -> ORDER.indexOf(report.backend())))
                     .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** {@code docs/semantics.md} says what the reports in {@code docs/conformance} say. */
-class SemanticsDocumentTest {
-    private static final Path DOCUMENT = Path.of("..", "docs", "semantics.md");
+/** {@code docs/conformance/README.md} says what the reports in {@code docs/conformance} say. */
+class ConformancePageTest {
+    private static final Path DOCUMENT = Path.of("..", "docs", "conformance", "README.md");
     private static final Path REPORTS = Path.of("..", "docs", "conformance");
-    private static final String BEGIN = "<!-- From the reports in docs/conformance; see below for how. -->\n";
+    private static final String BEGIN = "<!-- From the reports in this folder; see below for how. -->\n";
     private static final String END = "<!-- End of what comes from the reports. -->";
 
     private final List<Report> reports = Report.in(REPORTS);
@@ -26,14 +26,15 @@ class SemanticsDocumentTest {
         int begin = document.indexOf(BEGIN) + BEGIN.length();
         int end = document.indexOf(END);
         assertThat(document.substring(0, end)).contains(BEGIN);
-        String expected = document.substring(0, begin) + SemanticsDocument.of(reports, full) + document.substring(end);
+        String expected = document.substring(0, begin) + ConformancePage.of(reports, full) + document.substring(end);
         if (Boolean.getBoolean("tck.write.docs")) {
             Files.writeString(DOCUMENT, expected);
         }
 
         assertThat(DOCUMENT)
-                .as("docs/semantics.md; write it anew with mvn -pl semaphore-tck -am test -Dtest=SemanticsDocumentTest"
-                        + " -Dsurefire.failIfNoSpecifiedTests=false -Dtck.write.docs=true")
+                .as(
+                        "docs/conformance/README.md; write it with mvn -pl semaphore-tck -am test -Dtest=ConformancePageTest"
+                                + " -Dsurefire.failIfNoSpecifiedTests=false -Dtck.write.docs=true")
                 .hasContent(expected);
     }
 
@@ -61,7 +62,7 @@ class SemanticsDocumentTest {
 
     @Test
     void thereIsAReportOfAFullRunOfEachAdapter() {
-        assertThat(full).extracting(Report::backend).containsExactly("consul", "local", "rabbitmq", "redis");
+        assertThat(full).extracting(Report::backend).containsExactly("local", "redis", "rabbitmq", "consul");
         assertThat(full).allSatisfy(report -> assertThat(report.run("mode")).isEqualTo("full"));
     }
 }

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The part of {@code docs/semantics.md} that says what was measured, from the reports of the adapters. */
-final class SemanticsDocument {
+/** The part of {@code docs/conformance/README.md} that says what was measured, from the reports of the adapters. */
+final class ConformancePage {
     /** Which rules show a capability or a bound. */
     private static final Map<String, String> RULES = Map.ofEntries(
             Map.entry("CROSS_PROCESS", "1.3"),
@@ -41,7 +41,7 @@ final class SemanticsDocument {
     private final List<Report> reports;
     private final StringBuilder text = new StringBuilder();
 
-    private SemanticsDocument(List<Report> reports) {
+    private ConformancePage(List<Report> reports) {
         this.reports = reports;
     }
 
@@ -52,7 +52,7 @@ final class SemanticsDocument {
      * @param full those of full runs, one of each adapter at most
      */
     static String of(List<Report> reports, List<Report> full) {
-        SemanticsDocument document = new SemanticsDocument(reports);
+        ConformancePage document = new ConformancePage(reports);
         document.addRuns();
         document.addPromises();
         document.addBounds();
@@ -118,7 +118,7 @@ final class SemanticsDocument {
                     .toList();
             if (!states.stream().allMatch("passed"::equals)) {
                 row(
-                        "[" + rule.id() + "](rules.md) " + rule.text(),
+                        "[" + rule.id() + "](../rules.md) " + rule.text(),
                         report -> state(report.rules().get(rule.id())));
             }
         }
