@@ -7,10 +7,12 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -19,6 +21,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Lends connections, and ends what takes too long: drivers swallow interrupts and bound a read, not a call, so a call that is
@@ -38,15 +41,30 @@ final class Connections implements AutoCloseable {
     }
 
     private static final long IDLE_SECONDS = 1;
+    /** One look for all calls: a timer for each would cost a change of threads. */
+    private static final long LOOK_MILLIS = 20;
 
     private final Opener opener;
     private final int kept;
     private final String where;
     private final Semaphore places;
     private final Deque<Connection> idle = new ArrayDeque<>();
-    private final ExecutorService openers;
+    private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+    private final AtomicBoolean looking = new AtomicBoolean();
+    private final ThreadPoolExecutor openers;
     private final ScheduledThreadPoolExecutor timer;
-    private boolean closed;
+    private volatile boolean closed;
+
+    /** A call under way. */
+    private static final class Call {
+        final Connection connection;
+        final Deadline end;
+
+        Call(Connection connection, Deadline end) {
+            this.connection = connection;
+            this.end = end;
+        }
+    }
 
     /**
      * Creates it.
@@ -61,7 +79,6 @@ final class Connections implements AutoCloseable {
         this.where = where;
         this.places = new Semaphore(kept == 0 ? Integer.MAX_VALUE : kept, true);
         this.timer = new ScheduledThreadPoolExecutor(1, task -> daemon(task, "semaphore-jdbc-timer"));
-        timer.setRemoveOnCancelPolicy(true);
         this.openers = new ThreadPoolExecutor(
                 0,
                 Integer.MAX_VALUE,
@@ -71,7 +88,7 @@ final class Connections implements AutoCloseable {
                 task -> daemon(task, "semaphore-jdbc-connect"));
     }
 
-    private static Thread daemon(Runnable task, String name) {
+    static Thread daemon(Runnable task, String name) {
         Thread thread = new Thread(null, task, name, 0, false);
         thread.setDaemon(true);
         return thread;
@@ -89,11 +106,29 @@ final class Connections implements AutoCloseable {
                 throw late("all connections are busy");
             }
             try {
-                Connection connection = take(end, shield);
-                return bounded(connection, end, work);
+                Connection known;
+                synchronized (idle) {
+                    known = idle.pollFirst();
+                }
+                return lent(known == null ? open(end) : known, end, work);
             } finally {
+                shield.absorb();
                 places.release();
             }
+        }
+    }
+
+    private <T> T lent(Connection connection, Deadline end, Work<T> work) throws SQLException {
+        boolean usable = false;
+        try {
+            T result = bounded(connection, end, work);
+            usable = !connection.isClosed();
+            return result;
+        } catch (SQLException e) {
+            usable = !connection.isClosed() && !Dialect.endsConnection(e);
+            throw e;
+        } finally {
+            end(connection, usable);
         }
     }
 
@@ -102,38 +137,23 @@ final class Connections implements AutoCloseable {
                 where + " did not answer within the time-out: " + why + ", nothing was done", null);
     }
 
-    private Connection take(Deadline end, InterruptShield shield) throws SQLException {
-        Connection known;
-        synchronized (idle) {
-            if (closed) {
-                throw late("this client is closed");
-            }
-            known = idle.pollFirst();
-        }
-        return known == null ? open(end, shield) : known;
-    }
-
     /** Opens one on another thread: neither a driver nor a pool can be relied upon to end in time. */
-    Connection open(Deadline end, InterruptShield shield) throws SQLException {
+    Connection open(Deadline end) throws SQLException {
         CompletableFuture<Connection> opened;
         try {
             opened = CompletableFuture.supplyAsync(this::opened, openers);
         } catch (RejectedExecutionException e) {
             throw late("this client is closed");
         }
-        while (true) {
-            try {
-                return opened.get(end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
-            } catch (InterruptedException e) {
-                shield.absorb(e);
-            } catch (TimeoutException e) {
-                CompletableFuture<Void> unused = opened.thenAccept(connection -> end(connection, false));
-                throw late("there was no connection");
-            } catch (ExecutionException e) {
-                throw e.getCause() instanceof SQLException cause
-                        ? cause
-                        : new SQLException(String.valueOf(e.getCause()), e.getCause());
-            }
+        try {
+            return InterruptShield.await(opened, end);
+        } catch (TimeoutException e) {
+            CompletableFuture<Void> unused = opened.thenAccept(connection -> end(connection, false));
+            throw late("there was no connection");
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof SQLException cause
+                    ? cause
+                    : new SQLException(String.valueOf(e.getCause()), e.getCause());
         }
     }
 
@@ -150,29 +170,40 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Does something on a connection that is aborted when it takes too long. */
-    private <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
-        boolean broken = true;
-        Future<?> abort = abortAt(connection, end);
+    /** Does something on a connection that is aborted when it takes too long: then this throws. */
+    <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
+        Call call = new Call(connection, end);
+        calls.add(call);
+        look();
         try {
-            T result = work.with(connection);
-            broken = !abort.cancel(false);
-            return result;
-        } catch (SQLException e) {
-            broken = !abort.cancel(false) || SqlFailures.endsConnection(e);
-            throw e;
+            return work.with(connection);
         } finally {
-            end(connection, !broken);
+            if (!calls.remove(call)) {
+                abort(connection);
+            }
         }
     }
 
-    /** Aborts a connection then, or at once if this is closed. What it returns is cancelled when the call has ended. */
-    Future<?> abortAt(Connection connection, Deadline end) {
+    private void look() {
         try {
-            return timer.schedule(() -> abort(connection), end.nanosFrom(System.nanoTime()), TimeUnit.NANOSECONDS);
+            if (looking.compareAndSet(false, true)) {
+                Future<?> unused = timer.schedule(this::abortOverdue, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+            }
         } catch (RejectedExecutionException e) {
-            abort(connection);
-            return CompletableFuture.completedFuture(null);
+            abortOverdue();
+        }
+    }
+
+    private void abortOverdue() {
+        long now = System.nanoTime();
+        for (Call call : List.copyOf(calls)) {
+            if ((closed || call.end.isPast(now)) && calls.remove(call)) {
+                abort(call.connection);
+            }
+        }
+        looking.set(false);
+        if (!calls.isEmpty()) {
+            look();
         }
     }
 
@@ -194,16 +225,10 @@ final class Connections implements AutoCloseable {
                 // What ended one connection has mostly ended the others.
                 idle.forEach(Connections::abort);
                 idle.clear();
+                abort(connection);
             }
         }
-        if (!usable) {
-            abort(connection);
-        }
-        try {
-            connection.close();
-        } catch (SQLException e) {
-            abort(connection);
-        }
+        closeQuietly(connection);
     }
 
     @Override
@@ -214,7 +239,8 @@ final class Connections implements AutoCloseable {
             idle.clear();
         }
         openers.shutdown();
-        timer.shutdown();
+        timer.shutdownNow();
+        abortOverdue();
     }
 
     private static void closeQuietly(Connection connection) {

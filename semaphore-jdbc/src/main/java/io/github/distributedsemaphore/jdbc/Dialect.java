@@ -1,16 +1,29 @@
 package io.github.distributedsemaphore.jdbc;
 
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Set;
 
-/** What databases say differently. */
+/** What databases say differently, and what they mean when they fail. */
 enum Dialect {
     POSTGRESQL("PostgreSQL", "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"),
     H2("H2", "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP)"),
     MARIADB("MariaDB", "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)");
+
+    private static final Set<String> NO_TABLE = Set.of("42P01", "3F000", "42S02", "42S03", "42S04");
+    /** PostgreSQL; H2; MariaDB says 42000 for much, and tells by the number. */
+    private static final Set<String> NO_RIGHT = Set.of("42501", "90096");
+
+    private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
 
     private final String product;
     private final String clock;
@@ -53,44 +66,80 @@ enum Dialect {
         }
     }
 
-    /** One row, with the database's clock also where nothing is stored. */
+    /** One row, with the database's clock also where nothing is stored. Parameter: name. */
     String read(String table) {
-        return "SELECT 0, e.state, e.version, " + clock + " FROM (SELECT 1 AS one) o LEFT JOIN " + table
+        return "SELECT e.state, e.version, " + clock + " FROM (SELECT 1 AS one) o LEFT JOIN " + table
                 + " e ON e.name = ?";
     }
 
     String list(String table) {
-        return "SELECT name, state, version, " + clock + " FROM " + table;
+        return "SELECT state, version, " + clock + ", name FROM " + table;
     }
 
-    /** Parameters: name, version, state. */
+    /** Parameters: version, state, name. */
     String insert(String table) {
-        String values = " INTO " + table + " (name, version, state) VALUES (?, ?, ?)";
-        return switch (this) {
-            case POSTGRESQL -> "INSERT" + values + " ON CONFLICT (name) DO NOTHING";
-            case H2 -> "INSERT" + values;
-            case MARIADB -> "INSERT IGNORE" + values;
-        };
+        String insert = this == MARIADB ? "INSERT IGNORE INTO " : "INSERT INTO ";
+        String unlessThere = this == POSTGRESQL ? " ON CONFLICT (name) DO NOTHING" : "";
+        return insert + table + " (version, state, name) VALUES (?, ?, ?)" + unlessThere + returning();
     }
 
     /** Parameters: version, state, name, expected version. */
     String update(String table) {
-        return "UPDATE " + table + " SET version = ?, state = ? WHERE name = ? AND version = ?";
+        return "UPDATE " + table + " SET version = ?, state = ? WHERE name = ? AND version = ?" + returning();
     }
 
     /** Parameters: name, expected version. */
     String delete(String table) {
-        return "DELETE FROM " + table + " WHERE name = ? AND version = ?";
+        return "DELETE FROM " + table + " WHERE name = ? AND version = ?" + returning();
+    }
+
+    /** PostgreSQL tells the time with the change; others are asked afterwards. */
+    private String returning() {
+        return this == POSTGRESQL ? " RETURNING " + clock : "";
+    }
+
+    static boolean isMissingTable(SQLException e) {
+        return NO_TABLE.contains(state(e));
+    }
+
+    /** Somebody else was first: a row of that name, or a change of this one. */
+    static boolean isConflict(SQLException e) {
+        return state(e).startsWith("23") || state(e).startsWith("40");
+    }
+
+    /** Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. */
+    static boolean endsConnection(SQLException e) {
+        String state = state(e);
+        return state.startsWith("08") || state.startsWith("57P") || state.startsWith("58") || state.startsWith("XX");
+    }
+
+    private static String state(SQLException e) {
+        return e.getSQLState() == null ? "08000" : e.getSQLState();
     }
 
     /**
-     * PostgreSQL makes the change, tells about it, and shows what is there instead, in one statement: one request. More parameters:
-     * whether to tell, the channel, and the name again.
+     * Translates.
+     *
+     * @param e what the driver says
+     * @param sent whether a change was sent, which may have been made
+     * @param where the database, for the message
      */
-    String changeAndRead(String change, String table) {
-        return "WITH done AS (" + change + " RETURNING CASE WHEN ? THEN pg_notify(?, name) END)"
-                + " SELECT (SELECT count(*) FROM done), e.state, e.version, " + clock
-                + " FROM (SELECT 1) o LEFT JOIN " + table
-                + " e ON e.name = ? AND NOT EXISTS (SELECT FROM done)";
+    static SemaphoreException translated(SQLException e, boolean sent, String where) {
+        String state = state(e);
+        String what = where + " says: " + e.getMessage() + " (SQLState " + state + ")";
+        if (state.startsWith("28")) {
+            return new BackendAccessException(what + ". Correct user and password", e);
+        }
+        if (NO_RIGHT.contains(state) || NO_RIGHT_IN_MARIADB.contains(e.getErrorCode())) {
+            return new BackendAccessException(what + ". Grant SELECT, INSERT, UPDATE and DELETE on the table", e);
+        }
+        if (sent && endsConnection(e)) {
+            return new OutcomeUnknownException(what, e);
+        }
+        if (state.startsWith("42") && !isMissingTable(e)) {
+            return new IncompatibleStateException(
+                    what + ". The table is not that of this version: name another one by the setting 'table'", e);
+        }
+        return new BackendUnavailableException(what, e);
     }
 }

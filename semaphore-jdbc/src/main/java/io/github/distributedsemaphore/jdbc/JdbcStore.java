@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.support.CasStore;
 import java.sql.Connection;
@@ -11,6 +12,7 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * random numbers of 63 bits: none comes again, also not after its row was removed.
  */
 final class JdbcStore implements CasStore {
+    private static final String NO_TABLE = "(SELECT '' AS name, '' AS state, 0 AS version)";
+
     private final Connections connections;
     private final Dialect dialect;
     private final String table;
@@ -32,152 +36,128 @@ final class JdbcStore implements CasStore {
         this.hints = hints;
     }
 
-    /** What is sent on one connection. Not thread-safe. */
-    private final class Call {
-        private final Connection connection;
-        private boolean sent;
-
-        Call(Connection connection) {
-            this.connection = connection;
-        }
-
-        Entry read(String name) throws SQLException {
-            try (PreparedStatement select = connection.prepareStatement(dialect.read(table))) {
-                select.setString(1, stored(name));
-                try (ResultSet row = select.executeQuery()) {
-                    return entry(row);
-                }
-            } catch (SQLException e) {
-                if (SqlFailures.isMissingTable(e)) {
-                    return withoutTable();
-                }
-                throw e;
-            }
-        }
-
-        private Entry withoutTable() throws SQLException {
-            String empty = "(SELECT '' AS name, '' AS state, 0 AS version)";
-            try (PreparedStatement select = connection.prepareStatement(dialect.read(empty))) {
-                select.setString(1, "?");
-                try (ResultSet row = select.executeQuery()) {
-                    return entry(row);
-                }
-            }
-        }
-
-        Written write(Change change) throws SQLException {
-            long version = 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1);
-            try {
-                return dialect.hasHints() ? writeAndRead(change, version) : writeThenRead(change, version);
-            } catch (SQLException e) {
-                if (SqlFailures.isConflict(e)) {
-                    return new Written(false, read(change.name()));
-                }
-                if (SqlFailures.isMissingTable(e) && change.expected() == 0) {
-                    createTable();
-                    return write(change);
-                }
-                throw e;
-            }
-        }
-
-        private String sql(Change change) {
-            if (change.expected() == 0) {
-                return dialect.insert(table);
-            }
-            return change.value().isEmpty() ? dialect.delete(table) : dialect.update(table);
-        }
-
-        private int set(PreparedStatement statement, Change change, long version) throws SQLException {
-            String name = stored(change.name());
-            int next = 1;
-            if (change.expected() == 0) {
-                statement.setString(next++, name);
-                statement.setLong(next++, version);
-                statement.setString(next++, change.value());
-                return next;
-            }
-            if (!change.value().isEmpty()) {
-                statement.setLong(next++, version);
-                statement.setString(next++, change.value());
-            }
-            statement.setString(next++, name);
-            statement.setLong(next++, change.expected());
-            return next;
-        }
-
-        private Written writeAndRead(Change change, long version) throws SQLException {
-            try (PreparedStatement statement = connection.prepareStatement(dialect.changeAndRead(sql(change), table))) {
-                int next = set(statement, change, version);
-                statement.setBoolean(next++, change.hint());
-                statement.setString(next++, PostgresHints.channel(table));
-                statement.setString(next, stored(change.name()));
-                sent = true;
-                try (ResultSet row = statement.executeQuery()) {
-                    Entry now = entry(row);
-                    boolean done = row.getInt(1) == 1;
-                    return new Written(done, done ? written(change, version, now) : now);
-                }
-            }
-        }
-
-        private Written writeThenRead(Change change, long version) throws SQLException {
-            boolean done;
-            try (PreparedStatement statement = connection.prepareStatement(sql(change))) {
-                int unused = set(statement, change, version);
-                sent = true;
-                done = statement.executeUpdate() == 1;
-            }
-            Entry now = read(change.name());
-            return new Written(done, done ? written(change, version, now) : now);
-        }
-
-        private void createTable() throws SQLException {
-            sent = false;
-            try (Statement statement = connection.createStatement()) {
-                statement.execute(dialect.schema(table));
-            } catch (SQLException e) {
-                // Two that create it at once meet in the catalog.
-                if (!SqlFailures.isConflict(e)) {
-                    throw e;
-                }
-            }
-        }
-    }
-
-    private static Entry written(Change change, long version, Entry now) {
-        boolean removed = change.value().isEmpty();
-        return new Entry(change.value(), removed ? 0 : version, now.clockMillis());
-    }
-
-    private static Entry entry(ResultSet row) throws SQLException {
-        if (!row.next()) {
-            throw new SQLException("the database answered without a row");
-        }
-        String state = row.getString(2);
-        long version = row.getLong(3);
-        return new Entry(state == null ? "" : state, version, row.getLong(4));
-    }
-
     @Override
     public Entry read(String name, Deadline end) {
         try {
-            return connections.with(end, connection -> new Call(connection).read(name));
+            return connections.with(end, connection -> read(connection, name));
         } catch (SQLException e) {
-            throw SqlFailures.translated(e, false, where);
+            throw Dialect.translated(e, false, where);
         }
+    }
+
+    private Entry read(Connection connection, String name) throws SQLException {
+        try {
+            return read(connection, table, name);
+        } catch (SQLException e) {
+            if (Dialect.isMissingTable(e)) {
+                return read(connection, NO_TABLE, "?");
+            }
+            throw e;
+        }
+    }
+
+    private Entry read(Connection connection, String from, String name) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(dialect.read(from))) {
+            select.setString(1, stored(name));
+            try (ResultSet row = select.executeQuery()) {
+                if (!row.next()) {
+                    throw new SQLException("the database answered without a row");
+                }
+                return entry(row);
+            }
+        }
+    }
+
+    private static Entry entry(ResultSet row) throws SQLException {
+        String state = row.getString(1);
+        return new Entry(state == null ? "" : state, row.getLong(2), row.getLong(3));
     }
 
     @Override
     public Written write(Change change, Deadline end) {
-        Call[] call = new Call[1];
+        boolean[] sent = new boolean[1];
         try {
             return connections.with(end, connection -> {
-                call[0] = new Call(connection);
-                return call[0].write(change);
+                sent[0] = true;
+                return write(connection, change);
             });
         } catch (SQLException e) {
-            throw SqlFailures.translated(e, call[0] != null && call[0].sent, where);
+            throw Dialect.translated(e, sent[0], where);
+        }
+    }
+
+    private Written write(Connection connection, Change change) throws SQLException {
+        long version = 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1);
+        boolean done = false;
+        try (PreparedStatement statement = connection.prepareStatement(sql(change))) {
+            set(statement, change, version);
+            if (!statement.execute()) {
+                done = statement.getUpdateCount() == 1;
+            } else {
+                try (ResultSet row = statement.getResultSet()) {
+                    if (row.next()) {
+                        return new Written(true, written(change, version, row.getLong(1)));
+                    }
+                }
+            }
+        } catch (SQLException e) {
+            if (Dialect.isMissingTable(e) && change.expected() == 0) {
+                createTable(connection);
+                return write(connection, change);
+            }
+            if (!Dialect.isConflict(e)) {
+                throw e;
+            }
+        }
+        try {
+            Entry now = read(connection, change.name());
+            return new Written(done, done ? written(change, version, now.clockMillis()) : now);
+        } catch (SQLException e) {
+            if (done) {
+                throw new OutcomeUnknownException(where + " failed after the change: " + e.getMessage(), e);
+            }
+            throw e;
+        }
+    }
+
+    private String sql(Change change) {
+        String statement = change.value().isEmpty() ? dialect.delete(table) : dialect.update(table);
+        statement = change.expected() == 0 ? dialect.insert(table) : statement;
+        return notifies(change) ? statement + ", pg_notify(?, ?)" : statement;
+    }
+
+    private boolean notifies(Change change) {
+        return dialect.hasHints() && !change.hint().isEmpty();
+    }
+
+    private void set(PreparedStatement statement, Change change, long version) throws SQLException {
+        int next = 1;
+        if (!change.value().isEmpty()) {
+            statement.setLong(next++, version);
+            statement.setString(next++, change.value());
+        }
+        statement.setString(next++, stored(change.name()));
+        if (change.expected() != 0) {
+            statement.setLong(next++, change.expected());
+        }
+        if (notifies(change)) {
+            statement.setString(next++, PostgresHints.channel(table));
+            statement.setString(next, stored(change.name()) + '\n' + change.hint());
+        }
+    }
+
+    private static Entry written(Change change, long version, long clock) {
+        return new Entry(change.value(), change.value().isEmpty() ? 0 : version, clock);
+    }
+
+    private void createTable(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(dialect.schema(table));
+        } catch (SQLException e) {
+            // Two that create it at once meet in the catalog.
+            if (!Dialect.isConflict(e)) {
+                throw e;
+            }
         }
     }
 
@@ -186,10 +166,10 @@ final class JdbcStore implements CasStore {
         try {
             return connections.with(end, this::listed);
         } catch (SQLException e) {
-            if (SqlFailures.isMissingTable(e)) {
+            if (Dialect.isMissingTable(e)) {
                 return Map.of();
             }
-            throw SqlFailures.translated(e, false, where);
+            throw Dialect.translated(e, false, where);
         }
     }
 
@@ -198,7 +178,7 @@ final class JdbcStore implements CasStore {
         try (PreparedStatement select = connection.prepareStatement(dialect.list(table));
                 ResultSet row = select.executeQuery()) {
             while (row.next()) {
-                found.put(named(row.getString(1)), new Entry(row.getString(2), row.getLong(3), row.getLong(4)));
+                found.put(named(row.getString(4)), entry(row));
             }
         }
         return found;
@@ -229,7 +209,7 @@ final class JdbcStore implements CasStore {
     }
 
     @Override
-    public BackendSession.@Nullable Watch watch(String name, Runnable hint) {
+    public BackendSession.@Nullable Watch watch(String name, Consumer<String> hint) {
         return hints == null ? null : hints.watch(stored(name), hint);
     }
 

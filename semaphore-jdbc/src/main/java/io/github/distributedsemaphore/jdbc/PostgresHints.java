@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.jdbc;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.support.CasStore;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.lang.reflect.Method;
 import java.sql.Connection;
@@ -15,15 +16,14 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears by {@code LISTEN} which semaphores may have become free, on a connection and a thread of its own, which are there while
+ * Hears by {@code LISTEN} which waiting clients are called, on a connection and a thread of its own, which are there while
  * somebody waits and a few seconds longer. A hint that is lost costs time only: the engine also asks on a timer. Thread-safe.
  */
 final class PostgresHints implements AutoCloseable {
@@ -36,44 +36,10 @@ final class PostgresHints implements AutoCloseable {
     private final Connections connections;
     private final String channel;
     private final Duration timeout;
-    private final Map<String, Set<Runnable>> watched = new ConcurrentHashMap<>();
-
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<String, Set<Consumer<String>>> watched = new ConcurrentHashMap<>();
     private final CountDownLatch closing = new CountDownLatch(1);
-    private @Nullable Thread listener;
     private volatile @Nullable Connection connection;
-    private volatile boolean closed;
-
-    /** What is PostgreSQL's own in its driver: looked up by name, because whoever uses another database does not have it. */
-    private static final class NotifyingDriver {
-        private final Class<?> type;
-        private final Method receive;
-        private final Method parameter;
-
-        NotifyingDriver() throws SQLException {
-            try {
-                type = Class.forName("org.postgresql.PGConnection");
-                receive = type.getMethod("getNotifications", int.class);
-                parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
-            } catch (ReflectiveOperationException e) {
-                throw new SQLException("PostgreSQL's driver is not on the path", e);
-            }
-        }
-
-        /** Waits for a while; returns what was told, nothing if nothing was. */
-        List<String> notifications(Connection on) throws SQLException {
-            try {
-                Object[] heard = (Object[]) receive.invoke(on.unwrap(type), LISTEN_MILLIS);
-                List<String> parameters = new ArrayList<>();
-                for (Object one : heard == null ? new Object[0] : heard) {
-                    parameters.add((String) parameter.invoke(one));
-                }
-                return parameters;
-            } catch (ReflectiveOperationException e) {
-                throw new SQLException("the connection to listen on is broken", e);
-            }
-        }
-    }
+    private @Nullable Thread listener;
 
     PostgresHints(Connections connections, String table, Duration timeout) {
         this.connections = connections;
@@ -86,35 +52,44 @@ final class PostgresHints implements AutoCloseable {
         return "semaphore_" + Integer.toHexString(table.hashCode());
     }
 
-    BackendSession.Watch watch(String name, Runnable hint) {
+    BackendSession.Watch watch(String name, Consumer<String> hint) {
         // In one step, because the last watch that ends takes the set away.
         watched.compute(name, (key, known) -> {
-            Set<Runnable> hints = known == null ? ConcurrentHashMap.newKeySet() : known;
+            Set<Consumer<String>> hints = known == null ? ConcurrentHashMap.newKeySet() : known;
             hints.add(hint);
             return hints;
         });
-        lock.lock();
-        try {
-            if (closed) {
-                throw new BackendUnavailableException("This client is closed", null);
-            }
-            if (listener == null) {
-                listener = new Thread(null, this::listen, "semaphore-jdbc-listen", 0, false);
-                listener.setDaemon(true);
-                listener.start();
-            }
-        } finally {
-            lock.unlock();
-        }
+        startListening();
         return () -> watched.computeIfPresent(name, (key, hints) -> {
             hints.remove(hint);
             return hints.isEmpty() ? null : hints;
         });
     }
 
+    private synchronized void startListening() {
+        if (isClosed()) {
+            throw new BackendUnavailableException("This client is closed", null);
+        }
+        if (listener == null) {
+            listener = Connections.daemon(this::listen, "semaphore-jdbc-listen");
+            listener.start();
+        }
+    }
+
+    private synchronized boolean mayEnd() {
+        if (watched.isEmpty()) {
+            listener = null;
+        }
+        return listener == null;
+    }
+
+    private boolean isClosed() {
+        return closing.getCount() == 0;
+    }
+
     private void listen() {
         long pause = FIRST_PAUSE_NANOS;
-        while (!closed) {
+        while (!isClosed()) {
             try {
                 listenOnce();
                 if (mayEnd()) {
@@ -123,7 +98,7 @@ final class PostgresHints implements AutoCloseable {
                 pause = FIRST_PAUSE_NANOS;
             } catch (SQLException | BackendUnavailableException e) {
                 LOG.debug("Hints are missing for a while: {}", e.toString());
-                pause(pause);
+                boolean unused = InterruptShield.await(closing::await, Deadline.at(System.nanoTime() + pause));
                 pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
             }
         }
@@ -131,24 +106,22 @@ final class PostgresHints implements AutoCloseable {
 
     /** Listens until nobody has waited for a while. */
     private void listenOnce() throws SQLException {
-        Connection opened;
-        try (InterruptShield shield = new InterruptShield()) {
-            opened = connections.open(deadline(), shield);
-        }
+        Connection opened = connections.open(deadline());
         connection = opened;
         try {
             execute(opened, "LISTEN " + channel);
             // Whoever began to watch before has missed what was told until now.
-            watched.keySet().forEach(this::ring);
-            NotifyingDriver driver = new NotifyingDriver();
+            watched.keySet().forEach(name -> ring(name, CasStore.EVERYBODY));
             long lastWatched = System.nanoTime();
-            while (!closed && System.nanoTime() - lastWatched < LINGER_NANOS) {
-                List<String> heard = driver.notifications(opened);
+            while (!isClosed() && System.nanoTime() - lastWatched < LINGER_NANOS) {
+                List<String> heard = heard(opened);
                 if (heard.isEmpty()) {
                     // A link that is dead in silence is noticed by a request only.
                     execute(opened, "SELECT 1");
-                } else {
-                    heard.forEach(this::ring);
+                }
+                for (String one : heard) {
+                    String[] words = one.split("\n", 2);
+                    ring(words[0], words[words.length - 1]);
                 }
                 lastWatched = watched.isEmpty() ? lastWatched : System.nanoTime();
             }
@@ -160,52 +133,41 @@ final class PostgresHints implements AutoCloseable {
         }
     }
 
+    /** PostgreSQL's own in its driver: looked up by name, because whoever uses another database does not have it. */
+    private static List<String> heard(Connection on) throws SQLException {
+        try {
+            Class<?> type = Class.forName("org.postgresql.PGConnection");
+            Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
+            Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            List<String> parameters = new ArrayList<>();
+            for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
+                parameters.add((String) parameter.invoke(one));
+            }
+            return parameters;
+        } catch (ReflectiveOperationException e) {
+            throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
+        }
+    }
+
     private Deadline deadline() {
         return Deadline.after(System.nanoTime(), timeout);
     }
 
     private void execute(Connection on, String command) throws SQLException {
-        Future<?> abort = connections.abortAt(on, deadline());
-        try (Statement statement = on.createStatement()) {
-            boolean unused = statement.execute(command);
-        } finally {
-            abort.cancel(false);
-        }
-    }
-
-    private void ring(String name) {
-        watched.getOrDefault(name, Set.of()).forEach(Runnable::run);
-    }
-
-    private boolean mayEnd() {
-        lock.lock();
-        try {
-            if (watched.isEmpty()) {
-                listener = null;
+        boolean unused = connections.bounded(on, deadline(), connected -> {
+            try (Statement statement = connected.createStatement()) {
+                return statement.execute(command);
             }
-            return watched.isEmpty();
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
-    private void pause(long nanos) {
-        try {
-            boolean unused = closing.await(nanos, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            LOG.debug("Nobody interrupts this thread on purpose", e);
-        }
+    private void ring(String name, String hint) {
+        watched.getOrDefault(name, Set.of()).forEach(watch -> watch.accept(hint));
     }
 
     @Override
-    public void close() {
-        lock.lock();
-        try {
-            closed = true;
-            closing.countDown();
-        } finally {
-            lock.unlock();
-        }
+    public synchronized void close() {
+        closing.countDown();
         Connection open = connection;
         if (open != null) {
             Connections.abort(open);

@@ -92,16 +92,26 @@ final class PostgresServer implements AutoCloseable {
         return port;
     }
 
+    /** Puts a file beside the data, which only the server's user can read; returns where it is. */
+    Path install(String name, String content) {
+        try {
+            Path file = Files.createFile(
+                    folder.resolve(name),
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            Files.writeString(file, content);
+            if (IS_ROOT) {
+                own(file);
+            }
+            return file;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Makes an empty cluster with one database. */
     void initialize() {
         try {
-            Path password = Files.createFile(
-                    folder.resolve("password"),
-                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-            Files.writeString(password, PASSWORD);
-            if (IS_ROOT) {
-                own(password);
-            }
+            Path password = install("password", PASSWORD);
             run(
                     "initdb",
                     "-D",
@@ -155,7 +165,8 @@ final class PostgresServer implements AutoCloseable {
         }
     }
 
-    private static List<String> command(String program, String... words) {
+    /** A command line of the user that the server runs as. */
+    static List<String> command(String program, String... words) {
         List<String> command = new ArrayList<>();
         if (IS_ROOT) {
             command.addAll(List.of("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"));
@@ -343,7 +354,7 @@ final class PostgresServer implements AutoCloseable {
                 found.add(rows.getString(1));
             }
         } catch (SQLException e) {
-            if (!SqlFailures.isMissingTable(e)) {
+            if (!Dialect.isMissingTable(e)) {
                 throw new IllegalStateException(e);
             }
         }

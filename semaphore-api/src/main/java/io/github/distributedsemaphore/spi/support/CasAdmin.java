@@ -93,7 +93,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
             existed[0] = row.limit != 0;
             row.resize(0);
         });
-        if (!outcome.row().held.isEmpty()) {
+        if (!outcome.row().encode().isEmpty()) {
             backend.sweepLater(name, outcome.millisToLastEnd());
         }
         return existed[0];

@@ -44,7 +44,7 @@ public final class CasBackend implements SemaphoreBackend {
 
     private static final int CUT_MILLIS = 2;
     private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(10);
-    private static final long LONGEST_BACK_OFF_NANOS = 20_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 1_000_000;
 
     /**
      * How a client uses its store.
@@ -113,9 +113,13 @@ public final class CasBackend implements SemaphoreBackend {
             return Deadline.after(seen.sent(), Duration.ofMillis(left - left / RATE_MARGIN - CUT_MILLIS));
         }
 
-        long millisToFirstEnd() {
-            return row.held.values().stream().mapToLong(CasRow.Held::end).min().orElse(Long.MAX_VALUE)
-                    - seen.entry().clockMillis();
+        Deadline firstEnd() {
+            return row.ends().min().stream()
+                    .mapToObj(end -> Deadline.after(
+                            System.nanoTime(),
+                            Duration.ofMillis(end - seen.entry().clockMillis() + 1)))
+                    .findFirst()
+                    .orElse(Deadline.NEVER);
         }
 
         long millisToLastEnd() {
@@ -235,60 +239,53 @@ public final class CasBackend implements SemaphoreBackend {
             for (int lost = 0; ; ) {
                 CasRow row = CasRow.parse(name, seen.entry(), seen.latestClock());
                 body.apply(row, row.now + settings.lease().toMillis());
-                if (!fresh && (!row.isChanged() || row.hasRefused())) {
+                row.call();
+                if (!fresh && row.isDoubtful()) {
                     seen = read(name, end);
                     fresh = true;
                     continue;
                 }
                 String value = row.encode();
-                boolean nothing = value.isEmpty() && seen.entry().version() == 0;
-                if (nothing || !row.isChanged()) {
+                CasStore.Entry before = seen.entry();
+                if (!row.isChanged() || (value.isEmpty() && before.version() == 0)) {
                     return new Outcome(row, seen);
                 }
                 long sent = System.nanoTime();
-                CasStore.Entry before = seen.entry();
                 CasStore.Written written =
-                        store.write(new CasStore.Change(name, before.version(), value, row.isHintDue()), end);
+                        store.write(new CasStore.Change(name, before.version(), value, row.hint()), end);
                 seen = new Seen(written.now(), sent);
                 if (written.done()) {
                     return new Outcome(row, seen);
                 }
-                backOff(name, lost++, end, shield);
                 fresh = true;
-                if (written.now().version() == before.version()) {
-                    // A store may answer by what was there before the change of somebody else that came first.
-                    seen = read(name, end);
-                }
+                pause(name, ++lost, end, shield);
             }
         }
     }
 
-    private static void backOff(String name, int lost, Deadline end, InterruptShield shield) {
+    /** The first who loses tries again at once: somebody else had their turn. More of them would meet again. */
+    private static void pause(String name, int lost, Deadline end, InterruptShield shield) {
         if (end.isPast(System.nanoTime())) {
             throw new BackendUnavailableException(
-                    "Others changed semaphore '" + name + "' " + (lost + 1)
+                    "Others changed semaphore '" + name + "' " + lost
                             + " times while this client tried to: nothing was done, try again",
                     null,
                     name);
         }
-        if (lost > 0) {
-            shield.pause(ThreadLocalRandom.current()
-                    .nextLong(Math.min(LONGEST_BACK_OFF_NANOS, 500_000L << Math.min(lost, 10))));
+        if (lost > 1) {
+            shield.pause(ThreadLocalRandom.current().nextLong(LONGEST_PAUSE_NANOS));
         }
     }
 
     /** When to ask again for those who wait: at the end of the first lease, and at intervals where there are no hints. */
     Deadline recheck(Outcome outcome) {
-        long now = System.nanoTime();
-        Deadline firstEnd = outcome.row().held.isEmpty()
-                ? Deadline.NEVER
-                : Deadline.after(now, Duration.ofMillis(outcome.millisToFirstEnd() + 1));
-        return settings.poll().isZero() ? firstEnd : firstEnd.earlier(Deadline.after(now, settings.poll()));
+        Deadline poll = settings.poll().isZero() ? Deadline.NEVER : Deadline.after(System.nanoTime(), settings.poll());
+        return outcome.firstEnd().earlier(poll);
     }
 
     /** Removes what holders of a destroyed semaphore leave that never give it back, on the engine's threads. */
     void sweepLater(String name, long millis) {
-        CompletableFuture.delayedExecutor(Math.max(0, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
+        CompletableFuture.delayedExecutor(Math.max(2, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
                 .execute(() -> sweep(name));
     }
 
@@ -303,7 +300,7 @@ public final class CasBackend implements SemaphoreBackend {
                 }
             });
             CasRow row = outcome.row();
-            if (row.limit == 0 && !row.held.isEmpty()) {
+            if (row.limit == 0 && !row.encode().isEmpty()) {
                 sweepLater(name, outcome.millisToLastEnd());
             }
         } catch (SemaphoreException e) {

@@ -9,11 +9,12 @@ import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 
 /**
  * One semaphore as a {@link CasStore} keeps it, while it is being changed. The stored form is text, so that an operator can read
@@ -27,6 +28,10 @@ final class CasRow {
     static final int EPOCHS_PER_MILLI = 1_024;
 
     private static final String FORMAT = "semaphore/1";
+    private static final int MOST_WAITING = 16;
+    private static final long WAITS_MILLIS = 10_000;
+    /** Long enough for a hint and two requests, or for the next look of a client that polls. */
+    private static final long CALL_MILLIS = 250;
 
     /**
      * A holder.
@@ -60,15 +65,25 @@ final class CasRow {
         }
     }
 
+    /**
+     * A client that waits, in the order of the text.
+     *
+     * @param until until when it counts: it says again and again that it still waits, and a call is short
+     * @param permits how many its first caller wants
+     * @param called whether something is free that is kept for it
+     */
+    private record Waiting(long until, int permits, boolean called) {}
+
     final long clock;
     final long now;
     int limit;
     final NavigableMap<Integer, Held> held = new TreeMap<>();
 
     private long lastEpoch;
-    private final Map<String, Long> waiting = new HashMap<>();
+    private final Map<String, Waiting> waiting = new LinkedHashMap<>();
+    private final List<String> calledNow = new ArrayList<>();
+    private boolean everybody;
     private boolean changed;
-    private boolean freed;
     private boolean refused;
 
     private CasRow(CasStore.Entry entry, long now) {
@@ -100,28 +115,32 @@ final class CasRow {
     private void read(String text) {
         String[] lines = text.split("\n", -1);
         String[] first = words(lines[0], 3);
-        if (!first[0].equals(FORMAT)) {
-            throw new IllegalArgumentException("its format is not known");
-        }
         limit = Integer.parseInt(first[1]);
         lastEpoch = Long.parseLong(first[2]);
-        if (limit < 0 || lastEpoch < 0) {
-            throw new IllegalArgumentException("a number is negative");
+        if (!first[0].equals(FORMAT) || limit < 0 || lastEpoch < 0) {
+            throw new IllegalArgumentException("its first line is not known");
         }
         for (String line : List.of(lines).subList(1, lines.length)) {
-            if (line.startsWith("wait ")) {
-                String[] words = words(line, 3);
-                waiting.put(words[1], Long.parseLong(words[2]));
-            } else {
+            if (line.startsWith("hold ")) {
                 add(Held.parse(words(line, 10)));
+            } else {
+                String[] words = words(line, 4);
+                boolean called = words[0].equals("call");
+                add(words[1], new Waiting(Long.parseLong(words[2]), Integer.parseInt(words[3]), called));
             }
         }
     }
 
+    /** What has ended is as if it were not stored; the next change leaves it out. */
     private void add(Held one) {
-        // What has ended is as if it were not stored; the next change leaves it out.
         if (one.end() > clock && held.put(one.hold().slot(), one) != null) {
             throw new IllegalArgumentException("a slot has two holders");
+        }
+    }
+
+    private void add(String session, Waiting one) {
+        if (one.until() > clock) {
+            waiting.put(session, one);
         }
     }
 
@@ -133,34 +152,40 @@ final class CasRow {
         return words;
     }
 
-    /** Returns the stored form; nothing where there is neither a semaphore nor a holder. */
+    /**
+     * Returns the stored form; nothing where there is neither a semaphore nor a holder. A row stays while its epochs are not behind
+     * the clock, or a semaphore that is created again in the same millisecond would repeat them.
+     */
     String encode() {
-        if (limit == 0 && held.isEmpty()) {
+        if (limit == 0 && held.isEmpty() && lastEpoch < clock * EPOCHS_PER_MILLI) {
             return "";
         }
-        List<String> lines = new ArrayList<>();
-        lines.add(FORMAT + " " + limit + " " + lastEpoch);
-        held.values().forEach(one -> lines.add(one.toLine()));
-        waiting.forEach((session, until) -> {
-            if (until > clock) {
-                lines.add("wait " + session + " " + until);
-            }
-        });
-        return String.join("\n", lines);
+        StringBuilder text = new StringBuilder(FORMAT + " " + limit + " " + lastEpoch);
+        held.values().forEach(one -> text.append('\n').append(one.toLine()));
+        waiting.forEach((session, one) -> text.append(one.called() ? "\ncall " : "\nwait ")
+                .append(session + " " + one.until() + " " + one.permits()));
+        return text.toString();
     }
 
     boolean isChanged() {
         return changed;
     }
 
-    /** Whether something may be free now that was not, and somebody may wait for it. */
-    boolean isHintDue() {
-        return freed && waiting.values().stream().anyMatch(until -> until > clock);
+    /** Which waiting clients are to look, see {@link CasStore.Change#hint}. */
+    String hint() {
+        return everybody && !waiting.isEmpty() ? CasStore.EVERYBODY : String.join(" ", calledNow);
     }
 
-    /** Whether somebody was refused, which only what was read just now can justify. */
-    boolean hasRefused() {
-        return refused;
+    /** Whether it has to be read anew: nothing is to be written that would show whether it is still so. */
+    boolean isDoubtful() {
+        return !changed || (refused && ends().min().orElse(Long.MAX_VALUE) <= now);
+    }
+
+    /** When leases and calls end. */
+    LongStream ends() {
+        return LongStream.concat(
+                held.values().stream().mapToLong(Held::end),
+                waiting.values().stream().filter(Waiting::called).mapToLong(Waiting::until));
     }
 
     void touch() {
@@ -170,7 +195,7 @@ final class CasRow {
     void resize(int newLimit) {
         changed |= limit != newLimit;
         // Also when it shrinks: those who wait for a semaphore that is gone have to learn it.
-        freed |= changed;
+        everybody |= changed;
         limit = newLimit;
     }
 
@@ -194,13 +219,17 @@ final class CasRow {
         }
         held.remove(hold.slot());
         changed = true;
-        freed = true;
         return true;
     }
 
     void giveBackAll(String session) {
-        freed |= held.values().removeIf(one -> one.session().equals(session));
-        changed |= waiting.remove(session) != null || freed;
+        changed |= held.values().removeIf(one -> one.session().equals(session));
+        leave(session);
+    }
+
+    /** A client does not wait any more. */
+    void leave(String session) {
+        changed |= waiting.remove(session) != null;
     }
 
     /** Extends the lease of a hold of this session; returns what it is. */
@@ -217,9 +246,13 @@ final class CasRow {
         return state;
     }
 
-    /** Grants a want as a whole, or says why not. */
-    Answer grant(String session, HolderInfo who, int permits, int epochs, long end) {
-        if (limit == 0 || permits > limit || permits > free()) {
+    /**
+     * Grants a want as a whole, or says why not.
+     *
+     * @param waits whether the caller goes on waiting: then it leaves to others what is kept for them
+     */
+    Answer grant(String session, HolderInfo who, int permits, int epochs, long end, boolean waits) {
+        if (permits > (waits ? free() - keptForOthers(session) : free())) {
             refused = true;
             if (limit == 0) {
                 return Answer.MISSING;
@@ -234,6 +267,9 @@ final class CasRow {
                 holds.add(hold);
             }
         }
+        if (waits) {
+            leave(session);
+        }
         changed = true;
         return new Answer.Granted(holds);
     }
@@ -245,29 +281,50 @@ final class CasRow {
         return new Hold(slot, first, lastEpoch);
     }
 
+    private int keptForOthers(String session) {
+        return waiting.entrySet().stream()
+                .filter(entry -> entry.getValue().called() && !entry.getKey().equals(session))
+                .mapToInt(entry -> entry.getValue().permits())
+                .sum();
+    }
+
     /** Whether another client says that it waits. */
     boolean othersWait(String session) {
-        return waiting.entrySet().stream()
-                .anyMatch(entry -> !entry.getKey().equals(session) && entry.getValue() > clock);
+        return waiting.size() > (waiting.containsKey(session) ? 1 : 0);
+    }
+
+    boolean isWaiting(String session) {
+        return waiting.containsKey(session);
     }
 
     /**
-     * Says that a client waits, for so long. Two that say so are enough for each client to know of another one: so a thousand
-     * that wait write no more than two.
+     * Calls those who wait first, if something is free for them: what they want is kept for them for a moment. A client that does
+     * not come, because it died or does not wait any more, loses its place.
      */
-    void waits(String session, long millis) {
-        long until = waiting.getOrDefault(session, 0L);
-        long others = waiting.entrySet().stream()
-                .filter(entry -> !entry.getKey().equals(session) && entry.getValue() > clock)
-                .count();
-        if (until < clock + millis / 2 && others < 2) {
-            waiting.put(session, clock + millis);
-            changed = true;
+    void call() {
+        int room = free() - keptForOthers("");
+        for (Map.Entry<String, Waiting> entry : waiting.entrySet()) {
+            Waiting one = entry.getValue();
+            if (!one.called() && one.permits() <= room) {
+                entry.setValue(new Waiting(now + CALL_MILLIS, one.permits(), true));
+                calledNow.add(entry.getKey());
+                room -= one.permits();
+                changed = true;
+            }
         }
     }
 
-    /** A client does not wait any more. That alone is not worth a request. */
-    void waitsNoMore(String session) {
-        waiting.remove(session);
+    /**
+     * A client waits, behind the others. So few are listed that a thousand that wait write no more than they. A client that has just
+     * had its turn leaves half of the places to those that have none, and ask once a second.
+     */
+    void waits(String session, int permits, boolean again) {
+        Waiting known = waiting.get(session);
+        boolean enters = known == null && waiting.size() < (again ? MOST_WAITING / 2 : MOST_WAITING);
+        boolean lapses = known != null && (known.called() || known.until() < now + WAITS_MILLIS / 2);
+        if (enters || lapses || (known != null && known.permits() != permits)) {
+            waiting.put(session, new Waiting(now + WAITS_MILLIS, permits, false));
+            changed = true;
+        }
     }
 }

@@ -19,6 +19,7 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,8 +28,6 @@ import org.slf4j.LoggerFactory;
 final class CasSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(CasSession.class);
     private static final SecureRandom RANDOM = new SecureRandom();
-    /** The engine asks about once a second for those who wait, and each time they say that they still do. */
-    private static final long WAITS_MILLIS = 2_500;
 
     private final CasBackend backend;
     private final String name;
@@ -39,6 +38,9 @@ final class CasSession implements BackendSession {
 
     /** The change of unknown outcome; used by exchanges only, of which there is one at a time. */
     private @Nullable Plan unknown;
+
+    /** Whether the store says that this client waits. */
+    private volatile boolean listed;
 
     private volatile boolean ended;
     private volatile boolean used;
@@ -66,22 +68,25 @@ final class CasSession implements BackendSession {
             end = leaseEnd;
             lost.clear();
             answers.clear();
-            giveBack(row);
-            for (int permits : request.wants()) {
-                answers.add(row.grant(id, backend.settings().self(), permits, request.epochs(), end));
-            }
-            boolean refused = answers.contains(Answer.FULL);
-            if (request.waiting() && refused) {
-                row.waits(id, WAITS_MILLIS);
-            } else if (!request.waiting()) {
-                row.waitsNoMore(id);
-            }
-        }
-
-        private void giveBack(CasRow row) {
             for (Hold hold : request.giveBack()) {
                 if (!row.giveBack(id, hold)) {
                     lost.add(hold);
+                }
+            }
+            boolean again = !request.giveBack().isEmpty();
+            if (again) {
+                // Whoever waits comes before callers of this client that wait.
+                row.call();
+            }
+            boolean listed = false;
+            for (int i = 0; i < request.wants().size(); i++) {
+                boolean waits = request.waiting() && i >= request.attempts();
+                int permits = request.wants().get(i);
+                Answer answer = row.grant(id, backend.settings().self(), permits, request.epochs(), end, waits);
+                answers.add(answer);
+                if (waits && answer == Answer.FULL && !listed) {
+                    listed = true;
+                    row.waits(id, permits, again);
                 }
             }
         }
@@ -146,6 +151,7 @@ final class CasSession implements BackendSession {
             throw e;
         }
         unknown = null;
+        listed = outcome.row().isWaiting(id);
         return ExchangeResult.of(List.copyOf(plan.answers))
                 .lost(plan.lost)
                 .validUntil(outcome.validUntil(plan.end))
@@ -202,22 +208,41 @@ final class CasSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        Watch watch = backend.store().watch(name, hint);
-        return watch == null ? () -> {} : watch;
+        Watch watch = backend.store().watch(name, sessions -> {
+            if (sessions.equals(CasStore.EVERYBODY) || sessions.contains(id)) {
+                seen = null;
+                hint.run();
+            }
+        });
+        return () -> {
+            if (watch != null) {
+                watch.close();
+            }
+            if (listed) {
+                leave(row -> row.leave(id));
+            }
+        };
+    }
+
+    @Override
+    public boolean servesInOrder() {
+        return true;
+    }
+
+    /** What cannot be done now ends by itself. */
+    private void leave(Consumer<CasRow> change) {
+        try {
+            CasBackend.Outcome unused = change(null, backend.settings().timeout(), (row, end) -> change.accept(row));
+            listed = false;
+        } catch (SemaphoreException e) {
+            LOG.info("Semaphore '{}' could not be left in order, leases end by themselves: {}", name, e.toString());
+        }
     }
 
     @Override
     public void close() {
-        if (ended || !used) {
-            return;
-        }
-        try {
-            CasBackend.Outcome unused = change(null, backend.settings().timeout(), (row, end) -> row.giveBackAll(id));
-        } catch (SemaphoreException e) {
-            LOG.info(
-                    "Semaphore '{}' could not be left in order, what is held ends with its lease: {}",
-                    name,
-                    e.toString());
+        if (used && !ended) {
+            leave(row -> row.giveBackAll(id));
         }
         ended = true;
     }

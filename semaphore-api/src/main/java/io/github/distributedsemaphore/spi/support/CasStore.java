@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.spi.support;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,15 +31,20 @@ public interface CasStore extends AutoCloseable {
      * @param name the name
      * @param expected the version that is to be replaced; 0 to write a name under which nothing is stored
      * @param value the new text, printable ASCII and line feeds; empty to remove the name
-     * @param hint whether to call the hints of those that {@linkplain #watch watch} this name; a store without hints ignores it
+     * @param hint to be passed to all that {@linkplain #watch watch} this name if the change is made, at most 500 characters of
+     *     printable ASCII; nothing is passed if it is empty. A store without hints ignores it
      */
-    record Change(String name, long expected, String value, boolean hint) {}
+    record Change(String name, long expected, String value, String hint) {}
+
+    /** The hint for everybody; also what a store passes that knows of a change, or of a lost connection, and no more. */
+    String EVERYBODY = "*";
 
     /**
      * What became of a change.
      *
      * @param done whether it was made
-     * @param now what is stored after it if it was made, with its new version; else what is stored instead
+     * @param now what is stored after it if it was made, with its new version; else what is stored instead, as by a read that began
+     *     after the change was refused
      */
     record Written(boolean done, Entry now) {}
 
@@ -74,10 +80,10 @@ public interface CasStore extends AutoCloseable {
      * Watches a name. The default says that the store has no hints; {@link CasBackend} then polls for those who wait.
      *
      * @param name the name
-     * @param hint to be called when a change with {@link Change#hint} was made, by any client; from any thread; returns at once
+     * @param hint gets the {@link Change#hint} of each change that any client makes; from any thread; returns at once
      * @return ends the watch; null if the store has no hints
      */
-    default BackendSession.@Nullable Watch watch(String name, Runnable hint) {
+    default BackendSession.@Nullable Watch watch(String name, Consumer<String> hint) {
         return null;
     }
 

@@ -197,6 +197,7 @@ class CasBackendTest {
     void epochsRiseOverDestructionAlthoughNothingIsKept() {
         List<Hold> before = take(session, 2);
         ExchangeResult unused = session.exchange(request(before));
+        store.passes(50);
         assertThat(backend.admin().destroy("jobs")).isTrue();
         assertThat(store.isEmpty()).isTrue();
         store.passes(50);
@@ -206,36 +207,144 @@ class CasBackendTest {
     }
 
     @Test
-    void waitersAreHintedAtAndOnlyWhenThereAreSome() {
+    void epochsRiseOverDestructionInTheSameMillisecond() {
+        List<Hold> before = take(session, 2);
+        ExchangeResult unused = session.exchange(request(before));
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        assertThat(backend.admin().names()).isEmpty();
+        create();
+
+        assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
+    }
+
+    @Test
+    void whatADestroyedSemaphoreLeavesForItsEpochsIsRemovedSoon() {
+        ExchangeResult unused = session.exchange(request(take(session, 2)));
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        store.passes(50);
+
+        await().until(store::isEmpty);
+    }
+
+    private static ExchangeRequest waiting(List<Hold> giveBack, Integer... wants) {
+        return new ExchangeRequest(giveBack, List.of(wants), 10, true);
+    }
+
+    private BackendSession waiter(int permits) {
+        BackendSession waiter = client().open("jobs", new Silent());
+        assertThat(waiter.exchange(waiting(List.of(), permits)).answers()).containsExactly(Answer.FULL);
+        return waiter;
+    }
+
+    @Test
+    void aWaiterIsCalledAndNobodyIfNobodyWaits() {
         List<Hold> all = take(session, 2);
         ExchangeResult unused = session.exchange(request(all));
-        assertThat(store.hints).as("hints while nobody waits").hasValue(0);
+        assertThat(store.hints).as("hints while nobody waits").isEmpty();
         List<Hold> again = take(session, 2);
-        BackendSession other = client().open("jobs", new Silent());
-        ExchangeResult refused = other.exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
-        assertThat(refused.answers()).containsExactly(Answer.FULL);
+        BackendSession unusedWaiter = waiter(1);
 
         ExchangeResult released = session.exchange(request(again));
 
-        assertThat(store.hints).as("hints while one waits").hasValue(1);
+        assertThat(store.hints).as("hints while one waits").hasSize(1);
         assertThat(released.othersWaiting()).isTrue();
     }
 
     @Test
-    void aThousandThatWaitWriteNoMoreThanTwo() {
+    void whatIsFreedIsKeptForTheFirstThatWaits() {
+        List<Hold> held = take(session, 2);
+        BackendSession first = waiter(1);
+        BackendSession second = waiter(1);
+
+        ExchangeResult released = session.exchange(waiting(List.of(held.get(0)), 1));
+
+        assertThat(released.answers())
+                .as("of the client that gave it back and wants another one")
+                .containsExactly(Answer.FULL);
+        assertThat(second.exchange(waiting(List.of(), 1)).answers()).containsExactly(Answer.FULL);
+        assertThat(granted(first.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
+    void anAttemptTakesWhatIsKeptForAWaiter() {
+        List<Hold> held = take(session, 2);
+        BackendSession first = waiter(1);
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+
+        assertThat(take(client().open("jobs", new Silent()), 1)).hasSize(1);
+
+        assertThat(first.exchange(waiting(List.of(), 1)).answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
+    void aWaiterThatDoesNotComeKeepsNothingFromOthersForLong() {
+        List<Hold> held = take(session, 2);
+        BackendSession dead = waiter(1);
+        BackendSession next = waiter(1);
+        dead.abort();
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+        ExchangeResult refused = next.exchange(waiting(List.of(), 1));
+        assertThat(refused.answers()).containsExactly(Answer.FULL);
+        assertThat(refused.recheck().remaining()).as("until it asks again").isLessThan(Duration.ofMillis(500));
+
+        store.passes(300);
+
+        assertThat(granted(next.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
+    void aWaiterThatLeavesLeavesItsPlace() {
+        List<Hold> held = take(session, 2);
+        BackendSession gone = waiter(1);
+        BackendSession next = waiter(1);
+        BackendSession.Watch watch = gone.watch(() -> {});
+        watch.close();
+
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+
+        assertThat(granted(next.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
+    void aGroupThatDoesNotFitYetKeepsNothing() {
+        List<Hold> held = take(session, 2);
+        BackendSession group = waiter(2);
+        BackendSession single = waiter(1);
+
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+
+        assertThat(group.exchange(waiting(List.of(), 2)).answers()).containsExactly(Answer.FULL);
+        assertThat(granted(single.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
+    void aThousandThatWaitWriteNoMoreThanSixteen() {
         List<Hold> unused = take(session, 2);
-        for (int i = 0; i < 2; i++) {
-            BackendSession waiting = client().open("jobs", new Silent());
-            ExchangeResult refused = waiting.exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
-            assertThat(refused.answers()).containsExactly(Answer.FULL);
+        for (int i = 0; i < 16; i++) {
+            BackendSession unusedWaiter = waiter(1);
         }
         store.requests.set(0);
 
-        ExchangeResult third =
-                client().open("jobs", new Silent()).exchange(new ExchangeRequest(List.of(), List.of(1), 1, true));
+        ExchangeResult last = client().open("jobs", new Silent()).exchange(waiting(List.of(), 1));
 
-        assertThat(store.requests).as("requests of a third one that waits").hasValue(1);
-        assertThat(third.othersWaiting()).isTrue();
+        assertThat(store.requests).as("requests of another one that waits").hasValue(1);
+        assertThat(last.othersWaiting()).isTrue();
+    }
+
+    @Test
+    void aClientThatHadItsTurnLeavesPlacesToThoseThatAreNotListed() {
+        List<Hold> held = take(session, 2);
+        for (int i = 0; i < 9; i++) {
+            BackendSession unusedWaiter = waiter(1);
+        }
+        ExchangeResult unused = session.exchange(waiting(List.of(held.get(0)), 1));
+        assertThat(store.text("jobs").lines().filter(line -> line.matches("(wait|call) .*")))
+                .hasSize(9);
+
+        BackendSession unusedWaiter = waiter(1);
+
+        assertThat(store.text("jobs").lines().filter(line -> line.matches("(wait|call) .*")))
+                .hasSize(10);
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,7 @@ final class FaultyStore implements CasStore {
     private final Deque<Fate> fates = new ArrayDeque<>();
     private final Deque<Change> late = new ArrayDeque<>();
     final AtomicInteger requests = new AtomicInteger();
-    final AtomicInteger hints = new AtomicInteger();
+    final List<String> hints = new ArrayList<>();
     private long lastVersion;
     private long clock = 1_800_000_000_000L;
 
@@ -39,6 +40,10 @@ final class FaultyStore implements CasStore {
 
     synchronized void put(String name, String value) {
         entries.put(name, new Entry(value, ++lastVersion, 0));
+    }
+
+    synchronized String text(String name) {
+        return now(name).value();
     }
 
     synchronized boolean isEmpty() {
@@ -87,7 +92,9 @@ final class FaultyStore implements CasStore {
         } else if (done) {
             entries.put(change.name(), new Entry(change.value(), ++lastVersion, 0));
         }
-        hints.addAndGet(done && change.hint() ? 1 : 0);
+        if (done && !change.hint().isEmpty()) {
+            hints.add(change.hint());
+        }
         return new Written(done, now(change.name()));
     }
 

@@ -7,11 +7,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /** A connection to the store. The store is a map in this process: yours is a server, and each method is a request to it. */
 final class MapStore implements CasStore {
     private static final Map<String, Stored> SERVER = new TreeMap<>();
-    private static final Map<String, Set<Runnable>> WATCHED = new ConcurrentHashMap<>();
+    private static final Map<String, Set<Consumer<String>>> WATCHED = new ConcurrentHashMap<>();
     private static long lastVersion;
 
     private record Stored(String value, long version) {}
@@ -42,8 +43,8 @@ final class MapStore implements CasStore {
             }
             now = entry(change.name());
         }
-        if (done && change.hint()) {
-            WATCHED.getOrDefault(change.name(), Set.of()).forEach(Runnable::run);
+        if (done && !change.hint().isEmpty()) {
+            WATCHED.getOrDefault(change.name(), Set.of()).forEach(watch -> watch.accept(change.hint()));
         }
         return new Written(done, now);
     }
@@ -58,8 +59,8 @@ final class MapStore implements CasStore {
     }
 
     @Override
-    public BackendSession.Watch watch(String name, Runnable hint) {
-        Set<Runnable> hints = WATCHED.computeIfAbsent(name, key -> ConcurrentHashMap.newKeySet());
+    public BackendSession.Watch watch(String name, Consumer<String> hint) {
+        Set<Consumer<String>> hints = WATCHED.computeIfAbsent(name, key -> ConcurrentHashMap.newKeySet());
         hints.add(hint);
         return () -> hints.remove(hint);
     }

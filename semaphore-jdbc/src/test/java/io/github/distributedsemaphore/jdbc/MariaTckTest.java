@@ -1,0 +1,60 @@
+package io.github.distributedsemaphore.jdbc;
+
+import io.github.distributedsemaphore.tck.Leftovers;
+import io.github.distributedsemaphore.tck.SemaphoreTck;
+import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.UriHarness;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+/** The kit on a real MariaDB, at level 1, on demand: -Dkit.mariadb=true -Dkit.elsewhere=none -Dtest=MariaTckTest. */
+@EnabledIfSystemProperty(named = "kit.mariadb", matches = "true")
+class MariaTckTest extends SemaphoreTck {
+    private static MariaServer server;
+
+    @BeforeAll
+    static void start() throws Exception {
+        server = new MariaServer();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    @Override
+    public SemaphoreTckHarness harness() {
+        return new Harness(server);
+    }
+
+    private static final class Harness extends UriHarness {
+        private final MariaServer server;
+
+        Harness(MariaServer server) {
+            super(server.uri("&detection=5s&timeout=3s&poll=20ms"));
+            this.server = server;
+        }
+
+        @Override
+        public String backendVersion() {
+            return "MariaDB " + server.query("SELECT version()").get(0);
+        }
+
+        @Override
+        public Leftovers leftovers() {
+            return Leftovers.of(server.query("SELECT name FROM app.semaphores"));
+        }
+
+        @Override
+        public boolean mayStay(Thread thread) {
+            return PostgresHarness.isShared(thread) || thread.getName().startsWith("MariaDb");
+        }
+
+        @Override
+        public Map<Integer, String> absent() {
+            return Map.of(2, "its link is not disturbed here", 3, "the server is not stopped here");
+        }
+    }
+}
