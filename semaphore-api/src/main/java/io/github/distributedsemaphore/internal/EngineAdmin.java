@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.Durations;
@@ -113,10 +114,21 @@ final class EngineAdmin implements SemaphoreAdmin {
                 return false;
             }
             environment.park(this, Math.min(left, pause));
-            held = retiredHolders(name, deadline);
+            held = retiredHoldersWhileOpen(name, deadline);
             pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
         }
         return held != null && held == 0;
+    }
+
+    /** A client that is closed ends the wait, also if that is what the question fails for. */
+    private @Nullable Integer retiredHoldersWhileOpen(String name, Deadline deadline) throws InterruptedException {
+        client.requireOpen();
+        try {
+            return retiredHolders(name, deadline);
+        } catch (SemaphoreException e) {
+            client.requireOpen();
+            throw e;
+        }
     }
 
     /** Asks on a worker. Null if there is no answer by the deadline. */
