@@ -4,6 +4,9 @@
 readonly MIN_JAVA=17
 TOOL=$(basename "$0")
 readonly TOOL
+MAVEN_WRAPPER=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")/mvnw
+# For the function below in the scripts that this one starts.
+export MAVEN_WRAPPER
 
 say() { echo "$TOOL: $*"; }
 
@@ -15,6 +18,14 @@ die() {
 java_major() {
   local javac=${JAVA_HOME:+$JAVA_HOME/bin/}javac version
   version=$("$javac" -version 2>&1) && sed -E 's/^javac (1\.)?([0-9]+).*/\2/' <<<"$version" || echo 0
+}
+
+# provide_maven: the Maven on the PATH, else the one that ./mvnw pins and fetches, unless Debian's is going to be installed.
+provide_maven() {
+  if command -v mvn >/dev/null || { can_install && [[ -z ${NO_INSTALL:-} ]]; }; then return 0; fi
+  say "no Maven is on the PATH; ./mvnw fetches one to the folder .m2/wrapper of the user"
+  mvn() { "$MAVEN_WRAPPER" "$@"; }
+  export -f mvn
 }
 
 # missing_packages COMMAND...: the Debian packages of a JDK, of Maven, and of those commands that are not on the PATH. Each
@@ -47,6 +58,7 @@ can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
 # With NO_INSTALL in the environment it only says what is missing.
 install_missing() {
   local missing
+  provide_maven
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   if [[ -n ${JAVA_HOME:-} ]] && (($(java_major) < MIN_JAVA)); then
@@ -55,7 +67,7 @@ install_missing() {
   if [[ -n ${NO_INSTALL:-} ]]; then die "missing: ${missing[*]}; without --no-install they are installed from Debian's packages"; fi
   if ! can_install; then
     die "missing: ${missing[*]}. On Debian or Ubuntu: sudo apt-get install ${missing[*]}." \
-      "Elsewhere: a JDK of version $MIN_JAVA or newer and Maven 3.8.7 or newer${*:+, and the commands $*}, all on the PATH."
+      "Elsewhere: a JDK of version $MIN_JAVA or newer${*:+, and the commands $*}, all on the PATH."
   fi
   say "going to install from Debian's packages: ${missing[*]} (--no-install leaves the machine as it is)"
   apt-get update -qq >&2

@@ -93,13 +93,15 @@ public interface SemaphoreAdmin {
 
     /**
      * Waits until no removed slot is held any more. Returns within 100 ms of the end of its time or of an interrupt, also if the
-     * backend does not answer then.
+     * backend does not answer then. Rides out an outage as an acquire that waits does: within its own time, and at most for the
+     * setting {@code outagePatience} (30 s by default).
      *
      * @param name the name of a semaphore that was shrunk or destroyed
      * @param maxWait the longest wait; zero or negative asks once and waits for the answer
      * @return false if some are still held when the time is over
      * @throws InterruptedException if the thread is interrupted before or while it waits
-     * @throws BackendUnavailableException also if the backend did not answer once within the time
+     * @throws BackendUnavailableException also if the backend did not answer once within the time, or if an outage lasted for
+     *     longer than its patience. The message says for how long it tried; nothing was changed
      */
     boolean awaitReleased(String name, Duration maxWait) throws InterruptedException;
 }

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -16,6 +17,9 @@ final class Agenda {
 
     private final List<Returning> returns = new ArrayList<>();
     private boolean returnsDue;
+
+    /** How many of them, counted from the first, were due and found no room in the last request. */
+    private int leftOut;
 
     /** The waiters are to be asked for. */
     private boolean ask;
@@ -112,9 +116,24 @@ final class Agenda {
     }
 
     List<Returning> takePending() {
-        List<Returning> taken = List.copyOf(returns);
-        returns.clear();
+        List<Returning> taken = takeFirst(returns.size());
+        leftOut = 0;
         return taken;
+    }
+
+    private List<Returning> takeFirst(int number) {
+        List<Returning> first = returns.subList(0, number);
+        List<Returning> taken = List.copyOf(first);
+        first.clear();
+        return taken;
+    }
+
+    /** Postpones what found no room in the last request, as that failed: it stays pending until {@link #retry}. */
+    List<Returning> postponeLeftOut() {
+        List<Returning> postponed = List.copyOf(returns.subList(0, leftOut));
+        returnsDue = returns.size() > leftOut;
+        leftOut = 0;
+        return postponed;
     }
 
     void retry() {
@@ -160,7 +179,7 @@ final class Agenda {
         unresolved = null;
     }
 
-    /** Returns the exchange whose outcome is to be found out now. */
+    /** Takes the exchange whose outcome is to be found out now: it is not due again before somebody says so. */
     @Nullable
     Batch takeUnresolved() {
         resolveDue = false;
@@ -172,7 +191,17 @@ final class Agenda {
         return unresolved != null || !returns.isEmpty() || queue.hasAttempts();
     }
 
-    boolean hasWork() {
+    /** Returns whether something is due. If it is due only after the turn of others, plans to look again then. */
+    boolean look() {
+        boolean due = isDue();
+        if (!due && unresolved == null && isAskedForLater()) {
+            // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
+            wakeups.by(notBefore);
+        }
+        return due;
+    }
+
+    private boolean isDue() {
         if (unresolved != null) {
             return resolveDue;
         }
@@ -189,32 +218,34 @@ final class Agenda {
         return wakeups.isIdle() && !queue.isAnyoneWaiting();
     }
 
+    private boolean isToAsk() {
+        return ask && !paused && queue.isAnyoneWaiting();
+    }
+
     private boolean mayAskForWaiters() {
-        if (!ask || paused || !queue.isAnyoneWaiting()) {
-            return false;
-        }
-        if (notBefore.isPast(environment.nanoTime())) {
-            return true;
-        }
-        // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
-        wakeups.by(notBefore);
-        return false;
+        return isToAsk() && notBefore.isPast(environment.nanoTime());
+    }
+
+    private boolean isAskedForLater() {
+        return isToAsk() && !notBefore.isPast(environment.nanoTime());
     }
 
     /**
-     * Takes what is due into a request.
+     * Takes what is due into a request, as far as there is room in one.
      *
      * @param epochs how many to reserve with each hold
      * @param generation the session it is for
      */
     Batch collect(int epochs, int generation) {
-        List<Waiter> waiters = queue.takeAttempts();
+        List<Waiter> waiters = queue.takeAttempts(WaitQueue.MOST_PER_EXCHANGE);
         if (mayAskForWaiters()) {
             ask = false;
             waiters.addAll(queue.front());
         }
         waiters.forEach(Waiter::sent);
-        returnsDue = false;
-        return Batch.of(takePending(), waiters, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
+        List<Returning> taken = takeFirst(Math.min(returns.size(), ExchangeRequest.MOST_GIVE_BACKS));
+        leftOut = returns.size();
+        returnsDue = leftOut > 0;
+        return Batch.of(taken, waiters, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
     }
 }

@@ -52,7 +52,7 @@ final class AsyncAcquisition<T> {
         if (!once && !deadline.isNever()) {
             expireAtDeadline(submitted);
         }
-        environment.execute(coordinator::driveAll);
+        coordinator.passOn();
     }
 
     /** Also when the caller cancels the future or completes it itself. */

@@ -237,7 +237,7 @@ final class Combiner {
             if (ended) {
                 end();
             }
-            more = (landed != null || (!busy && exchanges.hasWork())) && !passedOn && !exchanges.callHead();
+            more = (landed != null || (!busy && exchanges.lookForWork())) && !passedOn && !exchanges.callHead();
             passedOn |= more;
         } finally {
             lock.unlock();

@@ -9,8 +9,11 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -256,12 +259,40 @@ final class Coordinator {
     /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
     List<Returning> release(List<HeldPermit> permits) {
         Thread caller = Thread.currentThread();
+        List<Returning> returns = beginRelease(permits, afterwards(() -> environment.unpark(caller)));
+        environment.checkpoint();
+        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
+        return returns;
+    }
+
+    /** Releases permits without waiting, and without a thread that waits. The future completes on a worker. */
+    <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<Returning>, T> outcome) {
+        CompletableFuture<T> released = new CompletableFuture<>();
+        AtomicInteger left = new AtomicInteger(permits.size());
+        lock.lock();
+        try {
+            List<Returning> returns = new ArrayList<>(permits.size());
+            Runnable complete = afterwards(() -> Questions.askFor(environment, released, () -> outcome.apply(returns)));
+            returns.addAll(beginRelease(permits, () -> {
+                if (left.decrementAndGet() == 0) {
+                    complete.run();
+                }
+            }));
+        } finally {
+            lock.unlock();
+        }
+        combiner.passOn();
+        return released;
+    }
+
+    /** What is run when one of them is reported runs under the lock. */
+    private List<Returning> beginRelease(List<HeldPermit> permits, Runnable whenReported) {
         List<Returning> returns = new ArrayList<>(permits.size());
         lock.lock();
         try {
             use();
             for (HeldPermit permit : permits) {
-                Returning returning = new Returning(permit.hold(), afterwards(() -> environment.unpark(caller)));
+                Returning returning = new Returning(permit.hold(), whenReported);
                 returns.add(returning);
                 switch (permit.state()) {
                     case HELD -> exchanges.giveUp(permit, returning);
@@ -272,8 +303,6 @@ final class Coordinator {
         } finally {
             lock.unlock();
         }
-        environment.checkpoint();
-        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
         return returns;
     }
 

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -28,11 +29,20 @@ final class EngineAdmin implements SemaphoreAdmin {
     private final EngineClient client;
     private final SemaphoreBackend backend;
     private final Environment environment;
+    private final Retries retries;
+    private final Duration patience;
 
-    EngineAdmin(EngineClient client, SemaphoreBackend backend, Environment environment) {
+    EngineAdmin(
+            EngineClient client,
+            SemaphoreBackend backend,
+            Environment environment,
+            Retries retries,
+            ClientSettings settings) {
         this.client = client;
         this.backend = backend;
         this.environment = environment;
+        this.retries = retries;
+        this.patience = settings.outagePatience();
     }
 
     @Override
@@ -74,7 +84,13 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public List<String> names() {
         client.requireOpen();
-        return backend.admin().names();
+        try {
+            return backend.admin().names();
+        } catch (SemaphoreException | UnsupportedOperationException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new OutcomeUnknownException("The backend failed to list its semaphores: " + e, e);
+        }
     }
 
     @Override
@@ -98,44 +114,110 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean awaitReleased(String name, Duration maxWait) throws InterruptedException {
         check(name);
-        boolean once = maxWait.isZero() || maxWait.isNegative();
-        Deadline deadline = once ? Deadline.NEVER : Deadline.after(environment.nanoTime(), maxWait);
-        Integer held = retiredHolders(name, deadline);
-        if (held == null) {
-            throw new BackendUnavailableException(
-                    "Semaphore '" + name + "': the backend did not answer within " + Durations.format(maxWait),
-                    null,
-                    name);
+        if (maxWait.isZero() || maxWait.isNegative()) {
+            CompletableFuture<Integer> answer = retiredHolders(name);
+            Questions.await(environment, answer, Deadline.NEVER);
+            return Questions.result(answer) == 0;
         }
-        long pause = FIRST_PAUSE_NANOS;
-        while (held != null && held > 0 && !once) {
-            long left = deadline.nanosFrom(environment.nanoTime());
-            if (left == 0) {
+        return new ReleaseWait(name, maxWait).await();
+    }
+
+    /** Asks on a worker. */
+    private CompletableFuture<Integer> retiredHolders(String name) {
+        return Questions.ask(
+                environment, () -> Questions.now(name, () -> backend.admin().retiredHolders(name)));
+    }
+
+    /** One wait for the holders of removed slots. It rides out an outage as an acquire does, see {@link Outage}. */
+    private final class ReleaseWait {
+        private final String name;
+        private final Duration maxWait;
+        private final Deadline deadline;
+        private long pause = FIRST_PAUSE_NANOS;
+        private boolean everAnswered;
+
+        /** Why the last question was not answered; null if it was. */
+        private @Nullable RuntimeException reason;
+
+        /** When the first question was asked that was not answered. */
+        private long since;
+
+        ReleaseWait(String name, Duration maxWait) {
+            this.name = name;
+            this.maxWait = maxWait;
+            this.deadline = Deadline.after(environment.nanoTime(), maxWait);
+        }
+
+        boolean await() throws InterruptedException {
+            while (true) {
+                client.requireOpen();
+                long asked = environment.nanoTime();
+                CompletableFuture<Integer> answer = retiredHolders(name);
+                if (!Questions.await(environment, answer, end())) {
+                    return over();
+                }
+                if (isReleased(answer, asked)) {
+                    return true;
+                }
+                if (end().isPast(environment.nanoTime())) {
+                    return over();
+                }
+                if (reason == null) {
+                    pauseBetweenAnswers();
+                } else {
+                    awaitTurn();
+                }
+            }
+        }
+
+        private boolean isReleased(CompletableFuture<Integer> answer, long asked) {
+            try {
+                int held = Questions.result(answer);
+                everAnswered = true;
+                reason = null;
+                retries.answered();
+                return held == 0;
+            } catch (RuntimeException e) {
+                if (!Outage.mayPass(e)) {
+                    throw e;
+                }
+                since = reason == null ? asked : since;
+                reason = e;
+                retries.failed();
                 return false;
             }
-            environment.park(this, Math.min(left, pause));
-            held = retiredHoldersWhileOpen(name, deadline);
+        }
+
+        private Deadline end() {
+            return reason == null ? deadline : deadline.earlier(Deadline.after(since, patience));
+        }
+
+        private void pauseBetweenAnswers() {
+            environment.park(this, Math.min(end().nanosFrom(environment.nanoTime()), pause));
             pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
         }
-        return held != null && held == 0;
-    }
 
-    /** A client that is closed ends the wait, also if that is what the question fails for. */
-    private @Nullable Integer retiredHoldersWhileOpen(String name, Deadline deadline) throws InterruptedException {
-        client.requireOpen();
-        try {
-            return retiredHolders(name, deadline);
-        } catch (SemaphoreException e) {
-            client.requireOpen();
-            throw e;
+        /** The retries of a client are paced for all its semaphores. A client that is closed meanwhile gives nobody a turn. */
+        private void awaitTurn() throws InterruptedException {
+            CompletableFuture<Boolean> turn = new CompletableFuture<>();
+            retries.later(() -> turn.complete(true));
+            Deadline longest = Deadline.at(environment.nanoTime() + Retries.LONGEST_NANOS);
+            Questions.await(environment, turn, end().earlier(longest));
         }
-    }
 
-    /** Asks on a worker. Null if there is no answer by the deadline. */
-    private @Nullable Integer retiredHolders(String name, Deadline deadline) throws InterruptedException {
-        CompletableFuture<Integer> answer = Questions.ask(
-                environment, () -> Questions.now(name, () -> backend.admin().retiredHolders(name)));
-        return Questions.await(environment, answer, deadline) ? Questions.result(answer) : null;
+        private boolean over() {
+            if (reason != null) {
+                Duration tried = Duration.ofMillis((environment.nanoTime() - since) / 1_000_000);
+                throw Failures.awayFor(name, Durations.format(tried), reason);
+            }
+            if (!everAnswered) {
+                throw new BackendUnavailableException(
+                        "Semaphore '" + name + "': the backend did not answer within " + Durations.format(maxWait),
+                        null,
+                        name);
+            }
+            return false;
+        }
     }
 
     private void check(String name) {

@@ -45,7 +45,7 @@ final class EngineClient implements SemaphoreClient {
         this.environment = environment;
         this.retries = new Retries(environment);
         this.semaphores = new Semaphores(environment, this::make);
-        this.admin = new EngineAdmin(this, backend, environment);
+        this.admin = new EngineAdmin(this, backend, environment, retries, settings);
     }
 
     @Override

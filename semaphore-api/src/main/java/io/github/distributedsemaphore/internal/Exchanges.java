@@ -112,8 +112,9 @@ final class Exchanges {
         agenda.ask();
     }
 
-    boolean hasWork() {
-        return agenda.hasWork();
+    /** Returns whether something is to be done now, see {@link Agenda#look}. */
+    boolean lookForWork() {
+        return agenda.look();
     }
 
     /** Has the thread that waits first do what there is to do; returns false if no thread waits that could do it. */
@@ -124,7 +125,7 @@ final class Exchanges {
 
     /** The next thing to do; null if there is none. */
     Combiner.@Nullable Step next() {
-        if (!agenda.hasWork()) {
+        if (!agenda.look()) {
             return null;
         }
         Batch open = agenda.takeUnresolved();
@@ -310,6 +311,7 @@ final class Exchanges {
             } else if (Failures.isCertain(failure)) {
                 logLater(() -> LOG.debug("Exchange at semaphore '{}' failed", coordinator.name(), failure));
                 batch.failAttempts(failure);
+                failLeftOut(batch, failure);
                 postpone(batch.returns(), failure);
                 waitOn(batch, failure);
             } else {
@@ -318,6 +320,21 @@ final class Exchanges {
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** What was due when the request was sent and found no room in it would wait for one time-out after the other. */
+    private void failLeftOut(Batch batch, RuntimeException failure) {
+        if (!Outage.mayPass(failure)) {
+            return;
+        }
+        RuntimeException notSent = Failures.notSent(coordinator.name(), failure);
+        queue.takeAttemptsUntil(batch.sent()).forEach(waiter -> waiter.fail(notSent));
+        List<Returning> postponed = agenda.postponeLeftOut();
+        if (!postponed.isEmpty()) {
+            RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
+            postponed.forEach(returning -> returning.failed(unconfirmed));
+            outage.retryLater();
         }
     }
 

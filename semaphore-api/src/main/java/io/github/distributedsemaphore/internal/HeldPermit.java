@@ -108,7 +108,7 @@ final class HeldPermit implements Permit {
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        return Questions.ask(coordinator.environment(), this::release);
+        return coordinator.releaseAsync(List.of(this), returns -> returns.get(0).outcome());
     }
 
     @Override

@@ -69,9 +69,13 @@ final class HeldPermitGroup implements PermitGroup {
 
     @Override
     public List<ReleaseOutcome> release() {
+        return outcomes(coordinator.release(permits));
+    }
+
+    private static List<ReleaseOutcome> outcomes(List<Returning> returns) {
         List<ReleaseOutcome> outcomes = new ArrayList<>();
         RuntimeException failure = null;
-        for (Returning returning : coordinator.release(permits)) {
+        for (Returning returning : returns) {
             try {
                 outcomes.add(returning.outcome());
             } catch (RuntimeException e) {
@@ -86,7 +90,7 @@ final class HeldPermitGroup implements PermitGroup {
 
     @Override
     public CompletableFuture<List<ReleaseOutcome>> releaseAsync() {
-        return Questions.ask(coordinator.environment(), this::release);
+        return coordinator.releaseAsync(permits, HeldPermitGroup::outcomes);
     }
 
     private static RuntimeException first(@Nullable RuntimeException earlier, RuntimeException later) {

@@ -7,7 +7,6 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,12 +15,12 @@ final class Losses {
     private static final Logger LOG = LoggerFactory.getLogger(Losses.class);
 
     private final String name;
-    private final ReentrantLock lock;
+    private final CoordinatorLock lock;
     private final SessionKeeper keeper;
     private final Exchanges exchanges;
     private final Environment environment;
 
-    Losses(String name, ReentrantLock lock, SessionKeeper keeper, Exchanges exchanges, Environment environment) {
+    Losses(String name, CoordinatorLock lock, SessionKeeper keeper, Exchanges exchanges, Environment environment) {
         this.name = name;
         this.lock = lock;
         this.keeper = keeper;
@@ -94,7 +93,9 @@ final class Losses {
         keeper.remove(hold);
         HeldPermit permit = hold.permit();
         if (permit != null && permit.state() == HeldPermit.State.HELD) {
-            LOG.warn("Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), name, reason);
+            // A log may be slow, and no other thread is to wait for it.
+            lock.wakeAfterwards(() -> LOG.warn(
+                    "Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), name, reason));
             permit.markLost(cause, reason);
         }
     }

@@ -31,6 +31,12 @@ final class Questions {
     /** Asks without waiting. The future completes on the worker, so what is chained to it may block. */
     static <T> CompletableFuture<T> ask(Environment environment, Supplier<T> question) {
         CompletableFuture<T> answer = new CompletableFuture<>();
+        askFor(environment, answer, question);
+        return answer;
+    }
+
+    /** The same, for a future that the caller has made. */
+    static <T> void askFor(Environment environment, CompletableFuture<T> answer, Supplier<T> question) {
         environment.execute(() -> {
             T found;
             try {
@@ -41,7 +47,6 @@ final class Questions {
             }
             environment.callBack(() -> answer.complete(found));
         });
-        return answer;
     }
 
     /**

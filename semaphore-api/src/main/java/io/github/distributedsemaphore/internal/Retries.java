@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Retries {
     private static final long FIRST_NANOS = 20_000_000;
-    private static final long LONGEST_NANOS = 2_000_000_000;
+    static final long LONGEST_NANOS = 2_000_000_000;
     private static final long ONE_BY_ONE_NANOS = 1_000_000;
 
     private final Environment environment;

@@ -125,7 +125,20 @@ final class SessionKeeper {
         watchOver(hold.validUntil());
         if (!renewing && session != null) {
             renewing = true;
-            environment.schedule(this::renew, session.renewEvery().toNanos());
+            environment.schedule(this::renew, firstInterval(session));
+        }
+    }
+
+    /** An adapter that cannot even say how often it wants to be asked is asked often: the grant is not to fail by that. */
+    private long firstInterval(BackendSession of) {
+        try {
+            return of.renewEvery().toNanos();
+        } catch (RuntimeException | Error e) {
+            String name = coordinator.name();
+            coordinator
+                    .afterwards(() -> LOG.warn("Semaphore '{}': it is not known how often to renew", name, e))
+                    .run();
+            return MOST_NANOS_BETWEEN_FAILED_RENEWALS;
         }
     }
 

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -13,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * beside the queue and go ahead of it. Pure data, guarded by the coordinator's lock.
  */
 final class WaitQueue {
-    /** More in one exchange gain nothing: if all of them are served, the next exchange follows at once. */
-    private static final int MOST_PER_EXCHANGE = 64;
+    /** Of each kind; if all of them are served, the next exchange follows at once. */
+    static final int MOST_PER_EXCHANGE = ExchangeRequest.MOST_WANTS / 2;
 
     private final Deque<Waiter> attempts = new ArrayDeque<>();
 
@@ -59,8 +60,22 @@ final class WaitQueue {
 
     /** Takes the calls with one attempt: they leave the queue whatever comes. */
     List<Waiter> takeAttempts() {
-        List<Waiter> taken = new ArrayList<>(attempts);
-        attempts.clear();
+        return takeAttempts(Integer.MAX_VALUE);
+    }
+
+    /** Takes the first of them. */
+    List<Waiter> takeAttempts(int most) {
+        List<Waiter> taken = new ArrayList<>();
+        while (taken.size() < most && !attempts.isEmpty()) {
+            taken.add(attempts.remove());
+        }
+        return taken;
+    }
+
+    /** Takes those of them that had come by an instant. */
+    List<Waiter> takeAttemptsUntil(long instant) {
+        List<Waiter> taken = new ArrayList<>();
+        attempts.removeIf(waiter -> waiter.since() - instant <= 0 && taken.add(waiter));
         return taken;
     }
 

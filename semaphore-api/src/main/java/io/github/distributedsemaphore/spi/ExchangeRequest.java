@@ -11,14 +11,25 @@ import java.util.List;
  * waiting} is false nobody goes on waiting, so that there all wants are of the first kind, counted or not. A backend without a
  * queue need not tell them apart.
  *
- * @param giveBack holds of this session to give back, no two the same; done first, and also when nothing can be taken
- * @param wants how many permits each waiting caller wants, at least 1 each, in the order in which they are to be served
+ * @param giveBack holds of this session to give back, no two the same; done first, and also when nothing can be taken. At most
+ *     {@link #MOST_GIVE_BACKS}
+ * @param wants how many permits each waiting caller wants, at least 1 each, in the order in which they are to be served. At most
+ *     {@link #MOST_WANTS}
  * @param epochs how many epochs to reserve with each granted hold, at least 1; a backend may reserve fewer
  * @param waiting whether callers of this client go on waiting if they are refused now, be they among the wants or not. A backend
  *     with a queue of clients keeps this client's place while it is true, and gives it up when it is false
  * @param attempts how many of the wants, counted from the first, are of calls that try once
  */
 public record ExchangeRequest(List<Hold> giveBack, List<Integer> wants, int epochs, boolean waiting, int attempts) {
+    /**
+     * The most wants that the engine hands to one exchange: at most half of them are {@code attempts}, at most half are of callers
+     * that go on waiting. What does not fit goes into the next exchange. An adapter may rely on it.
+     */
+    public static final int MOST_WANTS = 128;
+
+    /** The most holds that the engine gives back in one exchange. An adapter may rely on it. */
+    public static final int MOST_GIVE_BACKS = 128;
+
     /**
      * Keeps unmodifiable copies.
      *

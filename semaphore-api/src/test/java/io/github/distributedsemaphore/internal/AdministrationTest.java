@@ -3,9 +3,12 @@ package io.github.distributedsemaphore.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -14,6 +17,7 @@ import org.junit.jupiter.api.Test;
 class AdministrationTest {
     private final Stage stage = new Stage(2);
     private final SemaphoreAdmin admin = stage.client.admin();
+    private final BackendUnavailableException down = new BackendUnavailableException("down", null);
 
     @Test
     void waitsForTheHoldersOfRemovedSlots() throws InterruptedException {
@@ -108,6 +112,53 @@ class AdministrationTest {
         assertThat(admin.status("missing")).isEmpty();
         stage.take();
         assertThat(admin.status(Stage.NAME)).contains(new SemaphoreStatus(Stage.NAME, 2, 1));
+    }
+
+    @Test
+    void theWaitForHoldersRidesOutAnOutageAndAsksSeldomMeanwhile() throws InterruptedException {
+        Permit held = stage.take();
+        admin.destroy(Stage.NAME);
+        stage.environment.schedule(() -> stage.outage("retiredHolders", down), 100_000_000);
+        stage.environment.schedule(
+                () -> {
+                    assertThat(stage.calls("retiredHolders")).isBetween(10, 60);
+                    stage.outageOver();
+                    held.close();
+                },
+                20_000_000_000L);
+        assertThat(admin.awaitReleased(Stage.NAME, Duration.ofHours(1))).isTrue();
+    }
+
+    @Test
+    void theWaitForHoldersGivesUpWhenItsPatienceIsOverAndSaysHowLongItTried() {
+        stage.take();
+        admin.destroy(Stage.NAME);
+        stage.outage("retiredHolders", down);
+        long start = stage.environment.nanoTime();
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ofHours(1)))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContainingAll("'" + Stage.NAME + "'", "not answered for 30s", "down");
+        assertThat(stage.environment.nanoTime() - start).isEqualTo(30_000_000_000L);
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ofSeconds(2)))
+                .hasMessageContaining("not answered for 2s");
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ZERO))
+                .hasMessage("Semaphore '" + Stage.NAME + "': down");
+    }
+
+    @Test
+    void theWaitForHoldersEndsAtOnceWhereWaitingCannotHelp() {
+        stage.outage("retiredHolders", new BackendAccessException("no rights", null));
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ofHours(1)))
+                .isInstanceOf(BackendAccessException.class);
+        assertThat(stage.calls("retiredHolders")).isEqualTo(1);
+    }
+
+    @Test
+    void theWaitForHoldersEndsWhenItsClientIsClosedDuringAnOutage() {
+        stage.outage("retiredHolders", down);
+        stage.environment.schedule(stage.client::close, 1_000_000_000);
+        assertThatThrownBy(() -> admin.awaitReleased(Stage.NAME, Duration.ofHours(1)))
+                .isInstanceOf(SemaphoreClosedException.class);
     }
 
     @Test

@@ -130,6 +130,10 @@ class HoldingTest {
         stage.outage("describe", new IllegalStateException("a bug"));
         assertThatThrownBy(stage.semaphore::availablePermits).isInstanceOf(OutcomeUnknownException.class);
         assertThatThrownBy(() -> stage.client.admin().describe(Stage.NAME)).isInstanceOf(OutcomeUnknownException.class);
+        stage.outage("names", new IllegalStateException("a bug"));
+        assertThatThrownBy(() -> stage.client.admin().names())
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("a bug");
     }
 
     @Test

@@ -9,10 +9,17 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** How a permit stays valid, and how it is lost: when, who is told, and what becomes of its slot. */
@@ -109,6 +116,38 @@ class LosingTest {
         });
         stage.pass(Stage.LEASE.multipliedBy(2));
         assertThat(permit.isValid()).isTrue();
+    }
+
+    @Test
+    void aLogThatStandsStillHoldsUpNobodyElse() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        List<Boolean> othersGoOn = new ArrayList<>();
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
+            @Override
+            public void println(@Nullable String line) {
+                if (String.valueOf(line).endsWith("is lost: by hand")) {
+                    othersGoOn.add(doesOtherThreadGoOn(stage));
+                }
+            }
+        });
+        try {
+            stage.server.revoke(Stage.NAME, permit.slot(), "by hand");
+            stage.settle();
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(othersGoOn).containsExactly(true);
+    }
+
+    private static boolean doesOtherThreadGoOn(Stage stage) {
+        try {
+            CompletableFuture.runAsync(stage.semaphore::statistics).get(2, TimeUnit.SECONDS);
+            return true;
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            return false;
+        }
     }
 
     @Test

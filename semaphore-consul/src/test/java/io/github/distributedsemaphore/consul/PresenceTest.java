@@ -65,6 +65,19 @@ class PresenceTest {
     }
 
     @Test
+    void whatAHintThrowsDoesNotEndTheWatch() {
+        watcher.hint(() -> {
+            if (looks.incrementAndGet() == 1) {
+                throw new UnsupportedOperationException("a hint that fails");
+            }
+        });
+        await("the look after the failure").until(() -> looks.get() > 1);
+        int before = looks.get();
+        Consul.takeOne(rival);
+        await("a look at a change").until(() -> looks.get() > before);
+    }
+
+    @Test
     void whoWaitsWhileAnExchangeHasAllItsSessionsMakesNoOther() {
         pool.take(2, operations.end());
         awaitLooks();

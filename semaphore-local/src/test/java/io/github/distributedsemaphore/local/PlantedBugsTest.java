@@ -46,9 +46,9 @@ class PlantedBugsTest {
                     "awaitReleased",
                     "semaphore-api",
                     "internal/EngineAdmin.java",
-                    "environment.park(this, Math.min(left, pause));",
+                    "environment.park(this, Math.min(end().nanosFrom(environment.nanoTime()), pause));",
                     """
-                    long until = environment.nanoTime() + Math.min(left, pause);
+                    long until = environment.nanoTime() + Math.min(end().nanosFrom(environment.nanoTime()), pause);
                     boolean interrupted = false;
                     while (environment.nanoTime() < until) {
                         interrupted |= Thread.interrupted();

@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Method;
-import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
@@ -49,11 +49,11 @@ final class AdminMutex implements AutoCloseable {
     /** Takes the mutex, waiting for another administrator while there is time for a step. */
     static AdminMutex take(RabbitConnections connections, QueueNames names, CallBudget budget)
             throws LinkLostException {
-        HolderConnection connection = new HolderConnection(
-                connections, "semaphore administration", reason -> {}, answerBy(connections.settings()));
+        HolderConnection connection =
+                new HolderConnection(connections, "semaphore administration", reason -> {}, budget.end());
         boolean taken = false;
         try (InterruptShield shield = new InterruptShield()) {
-            while (connection.declareExclusive(names.mutex(), answerBy(connections.settings())) != QueueAnswer.OK) {
+            while (connection.declareExclusive(names.mutex(), budget.end()) != QueueAnswer.OK) {
                 if (budget.isSpent()) {
                     throw Failures.unavailable(
                             budget.subject() + ": another administrator has been at work all the time: try again",
@@ -65,14 +65,9 @@ final class AdminMutex implements AutoCloseable {
             return new AdminMutex(connection, connections.settings(), names, budget);
         } finally {
             if (!taken) {
-                connection.close(answerBy(connections.settings()));
+                connection.close(budget.end());
             }
         }
-    }
-
-    /** A request that has no answer by then has none: it is the number of requests that makes a change long. */
-    private static Deadline answerBy(RabbitSettings settings) {
-        return Deadline.after(System.nanoTime(), settings.timeout());
     }
 
     HolderConnection connection() {
@@ -81,7 +76,7 @@ final class AdminMutex implements AutoCloseable {
 
     /** Makes the queue of a slot, or finds it as it should be. */
     QueueAnswer declareSlot(int slot) throws LinkLostException {
-        return connection.declareDurable(names.slot(slot), slotArguments(), answerBy(settings));
+        return connection.declareDurable(names.slot(slot), slotArguments(), budget.end());
     }
 
     /** Makes slots in the order given. */
@@ -117,8 +112,8 @@ final class AdminMutex implements AutoCloseable {
             requireTime();
             List<Integer> run = slots.subList(from, Math.min(slots.size(), from + VERIFY_EVERY));
             changes += run.size();
-            QueueAnswer answer = connection.changeInOrder(
-                    run.stream().map(request::apply).toList(), names.mutex(), answerBy(settings));
+            QueueAnswer answer =
+                    connection.changeInOrder(run.stream().map(request::apply).toList(), names.mutex(), budget.end());
             if (answer != QueueAnswer.OK) {
                 throw brokenOff("the broker answered " + answer + " about the mutex, or one of the slots " + run, null);
             }
@@ -130,7 +125,7 @@ final class AdminMutex implements AutoCloseable {
         for (SlotBlock block : SlotBlock.upTo(limit)) {
             verify();
             try {
-                QueueAnswer answer = connection.declareDurable(names.count(block), COUNT_ARGUMENTS, answerBy(settings));
+                QueueAnswer answer = connection.declareDurable(names.count(block), COUNT_ARGUMENTS, budget.end());
                 if (answer != QueueAnswer.OK) {
                     LOG.warn("{}: '{}' is of no use: {}", budget.subject(), names.count(block), answer);
                 }
@@ -143,7 +138,7 @@ final class AdminMutex implements AutoCloseable {
     void deleteCounts(Collection<SlotBlock> blocks) throws LinkLostException {
         for (SlotBlock block : blocks) {
             verify();
-            if (connection.delete(names.count(block), answerBy(settings)) != QueueAnswer.OK) {
+            if (connection.delete(names.count(block), budget.end()) != QueueAnswer.OK) {
                 LOG.warn("{}: '{}' could not be deleted", budget.subject(), names.count(block));
             }
         }
@@ -151,22 +146,26 @@ final class AdminMutex implements AutoCloseable {
 
     void declareFences() throws LinkLostException {
         verify();
-        if (connection.declareDurable(names.fences(), FenceStream.arguments(), answerBy(settings)) != QueueAnswer.OK) {
+        if (connection.declareDurable(names.fences(), FenceStream.arguments(), budget.end()) != QueueAnswer.OK) {
             throw brokenOff("the broker made no stream for fences", null);
         }
     }
 
     void deleteFences() throws LinkLostException {
         verify();
-        if (connection.delete(names.fences(), answerBy(settings)) != QueueAnswer.OK) {
+        if (connection.delete(names.fences(), budget.end()) != QueueAnswer.OK) {
             throw brokenOff("the broker did not delete the stream of fences", null);
         }
     }
 
     private void verify() throws LinkLostException {
         requireTime();
-        if (connection.look(names.mutex(), answerBy(settings)) != QueueAnswer.OK) {
-            throw brokenOff("somebody deleted the mutex", null);
+        try {
+            if (connection.look(names.mutex(), budget.end()) != QueueAnswer.OK) {
+                throw brokenOff("somebody deleted the mutex", null);
+            }
+        } catch (BackendUnavailableException e) {
+            throw brokenOff(String.valueOf(e.getMessage()), e);
         }
         changes++;
     }
@@ -187,6 +186,6 @@ final class AdminMutex implements AutoCloseable {
 
     @Override
     public void close() {
-        connection.close(answerBy(settings));
+        connection.close(budget.end());
     }
 }

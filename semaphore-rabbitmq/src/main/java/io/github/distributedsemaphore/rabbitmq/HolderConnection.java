@@ -5,6 +5,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Command;
 import com.rabbitmq.client.Method;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
@@ -32,8 +33,9 @@ import org.slf4j.LoggerFactory;
  * them. It never publishes: under a memory alarm the broker stops to read from a connection that does, and its queues could
  * then neither be checked nor deleted.
  *
- * <p>Every request is bounded in time. One whose answer does not come may have had its effect, so it costs the connection:
- * only that makes sure that no queue is left behind that nobody knows of. Thread-safe.
+ * <p>Every request is bounded in time. One that may have changed something and has no answer costs the connection: only that
+ * makes sure that no queue is left behind that nobody knows of. A look changes nothing, so one that has no answer costs no more
+ * than the channel that it was sent on. Thread-safe.
  */
 final class HolderConnection {
     private static final Logger LOG = LoggerFactory.getLogger(HolderConnection.class);
@@ -70,7 +72,7 @@ final class HolderConnection {
 
     /** Declares an exclusive queue: a hold, or the mutex. OK also if this connection has it already. */
     QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
-        return askAll(List.of(queue), HolderConnection::exclusive, end).get(0);
+        return changeAll(List.of(queue), HolderConnection::exclusive, end).get(0);
     }
 
     /**
@@ -80,7 +82,7 @@ final class HolderConnection {
      */
     void declareExclusive(List<String> queues, List<@Nullable QueueAnswer> answers, Deadline end)
             throws LinkLostException {
-        askAll(queues, HolderConnection::exclusive, answers, end);
+        askAll(queues, HolderConnection::exclusive, false, answers, end);
     }
 
     private static Method exclusive(String queue) {
@@ -98,17 +100,23 @@ final class HolderConnection {
                 .durable()
                 .arguments(arguments)
                 .build();
-        return askAll(List.of(queue), same -> declare, end).get(0);
+        return changeAll(List.of(queue), same -> declare, end).get(0);
     }
 
-    /** Tells whether a queue is there and not exclusive to another connection. */
+    /**
+     * Tells whether a queue is there and not exclusive to another connection.
+     *
+     * @throws BackendUnavailableException if there is no answer; the connection goes on
+     */
     QueueAnswer look(String queue, Deadline end) throws LinkLostException {
         return look(List.of(queue), end).get(0);
     }
 
     /** The same for several. */
     List<QueueAnswer> look(List<String> queues, Deadline end) throws LinkLostException {
-        return askAll(queues, HolderConnection::passive, end);
+        List<@Nullable QueueAnswer> answers = new ArrayList<>();
+        askAll(queues, HolderConnection::passive, true, answers, end);
+        return answers.stream().map(Objects::requireNonNull).toList();
     }
 
     private static Method passive(String queue) {
@@ -122,7 +130,7 @@ final class HolderConnection {
 
     /** Deletes queues, in no order, all of them even if one is refused by an exception. */
     List<QueueAnswer> delete(List<String> queues, Deadline end) throws LinkLostException {
-        return askAll(
+        return changeAll(
                 queues, queue -> new AMQP.Queue.Delete.Builder().queue(queue).build(), end);
     }
 
@@ -145,7 +153,7 @@ final class HolderConnection {
                 return CompletableFuture.failedFuture(e);
             }
         });
-        return answer(new Asked(last, channel, answer), end);
+        return answer(new Asked(last, false, channel, answer), end);
     }
 
     /**
@@ -153,12 +161,16 @@ final class HolderConnection {
      * the answer to the one before, and the broker closes the channel of one that it refuses.
      */
     private void askAll(
-            List<String> queues, Function<String, Method> request, List<@Nullable QueueAnswer> answers, Deadline end)
+            List<String> queues,
+            Function<String, Method> request,
+            boolean looks,
+            List<@Nullable QueueAnswer> answers,
+            Deadline end)
             throws LinkLostException {
         SemaphoreException refusal = null;
-        for (int from = 0; from < queues.size(); from += MOST_AT_ONCE) {
+        for (int from = 0; from < queues.size() && !(looks && refusal != null); from += MOST_AT_ONCE) {
             List<Asked> asked = queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)).stream()
-                    .map(queue -> send(queue, request.apply(queue)))
+                    .map(queue -> send(queue, looks, request.apply(queue)))
                     .toList();
             for (Asked one : asked) {
                 try {
@@ -174,19 +186,26 @@ final class HolderConnection {
         }
     }
 
-    private List<QueueAnswer> askAll(List<String> queues, Function<String, Method> request, Deadline end)
+    private List<QueueAnswer> changeAll(List<String> queues, Function<String, Method> request, Deadline end)
             throws LinkLostException {
         List<@Nullable QueueAnswer> answers = new ArrayList<>();
-        askAll(queues, request, answers, end);
+        askAll(queues, request, false, answers, end);
         return answers.stream().map(Objects::requireNonNull).toList();
     }
 
-    /** A request on its way. */
-    private record Asked(String queue, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {}
+    /** A request on its way, and whether it only looks. */
+    private record Asked(
+            String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
+        /** A late answer finds nobody. To close a channel may block, as the answer comes first. */
+        void abandon(RabbitConnections connections) {
+            CompletableFuture<?> unused =
+                    channel.thenAccept(used -> connections.execute(() -> HolderConnection.abort(used)));
+        }
+    }
 
-    private Asked send(String queue, Method request) {
+    private Asked send(String queue, boolean looks, Method request) {
         CompletableFuture<Channel> channel = borrow();
-        return new Asked(queue, channel, channel.thenCompose(used -> {
+        return new Asked(queue, looks, channel, channel.thenCompose(used -> {
             try {
                 return used.asyncCompletableRpc(request);
             } catch (IOException | ShutdownSignalException e) {
@@ -201,7 +220,7 @@ final class HolderConnection {
             idle.push(asked.channel.join());
             return QueueAnswer.OK;
         } catch (ExecutionException | TimeoutException e) {
-            return refused(asked.queue, e);
+            return refused(asked, e);
         }
     }
 
@@ -250,7 +269,8 @@ final class HolderConnection {
     }
 
     /** The broker answers a request that it refuses by closing the channel, with the reason. */
-    private QueueAnswer refused(String queue, Exception e) throws LinkLostException {
+    private QueueAnswer refused(Asked asked, Exception e) throws LinkLostException {
+        String queue = asked.queue;
         if (e.getCause() instanceof SemaphoreException refusal) {
             throw refusal;
         }
@@ -258,6 +278,11 @@ final class HolderConnection {
         if (Failures.isNotAllowed(signal)) {
             drop("the broker ended the connection: " + e);
             throw Failures.channelLimit(connections.settings(), e);
+        }
+        if (signal == null && asked.looks && isOpen()) {
+            asked.abandon(connections);
+            throw Failures.unavailable(
+                    connections.settings().broker() + ": a look at '" + queue + "' had no answer: " + e, e);
         }
         if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
             throw lose("a request about '" + queue + "' had no answer: " + e, e);
@@ -288,8 +313,12 @@ final class HolderConnection {
 
     /** Ends the connection without a word, as if the process had died. Does not block. */
     void drop(String reason) {
+        // First, or the end of the socket may tell a reason of its own.
+        boolean first = over.compareAndSet(false, true);
         connections.execute(opened::drop);
-        lost(reason);
+        if (first) {
+            onLost.accept(reason);
+        }
     }
 
     private void lost(String reason) {

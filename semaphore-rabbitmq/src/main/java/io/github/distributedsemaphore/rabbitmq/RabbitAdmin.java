@@ -29,9 +29,6 @@ import org.jspecify.annotations.Nullable;
  * ascending and removed descending, so that there is never a gap.
  */
 final class RabbitAdmin implements BackendAdmin {
-    /** A change may last as long as an operation may, though each of its requests has its time-out. */
-    private static final int CHANGE_TIMEOUTS = 3;
-
     private final RabbitConnections connections;
     private final QueueSight sight;
     private final Mailbox mailbox;
@@ -50,16 +47,13 @@ final class RabbitAdmin implements BackendAdmin {
 
     private <T> T change(String name, Change<T> change) {
         QueueNames names = new QueueNames(name);
-        // A thousand slots take a broker seconds. Nobody waits for the end of one change to begin another call.
-        CallBudget budget =
-                CallBudget.of(subject(name), connections.settings().timeout().multipliedBy(CHANGE_TIMEOUTS));
+        CallBudget budget = budget(name);
         try (InterruptShield shield = new InterruptShield();
                 AdminMutex mutex = AdminMutex.take(connections, names, budget)) {
             shield.absorb();
             try {
-                BitSet slots =
-                        toBits(sight.look(names.slots(1, QueueNames.MAX_SLOTS), mutex::connection, budget(name)));
-                requireNodesUp(names, slots, mutex.connection(), budget(name));
+                BitSet slots = toBits(sight.look(names.slots(1, QueueNames.MAX_SLOTS), mutex::connection, budget));
+                requireNodesUp(names, slots, mutex.connection(), budget);
                 return change.make(mutex, slots);
             } catch (LinkLostException e) {
                 throw mutex.brokenOff(String.valueOf(e.getMessage()), e);

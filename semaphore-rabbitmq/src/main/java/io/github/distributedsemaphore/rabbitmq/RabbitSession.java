@@ -49,6 +49,9 @@ final class RabbitSession implements BackendSession {
     /** When the waiter said so that had the last turn; empty if that is not known. */
     private OptionalLong answered = OptionalLong.empty();
 
+    /** What was given back by an exchange that failed afterwards for its attempts: the engine gives it back again. */
+    private final Set<Hold> returned = new HashSet<>();
+
     private Deadline turn = Deadline.at(System.nanoTime());
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
@@ -76,6 +79,9 @@ final class RabbitSession implements BackendSession {
                 return take(request, lost, budget, shield);
             } catch (SemaphoreException e) {
                 if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
+                    request.giveBack().stream()
+                            .filter(hold -> !lost.contains(hold))
+                            .forEach(returned::add);
                     throw e;
                 }
                 // What was given back is, and has to be told. The next exchange meets the same failure and tells that.
@@ -163,6 +169,7 @@ final class RabbitSession implements BackendSession {
         }
         lost.addAll(holds);
         present.forEach(lost::remove);
+        lost.removeIf(returned::remove);
         held.removeAll(holds);
     }
 

@@ -164,6 +164,14 @@ class AdminTest {
     }
 
     @Test
+    void asManySlotsAsThereMayBeAreMadeAndRemovedWithinTheTimeOutThatIsTheDefault() {
+        try (SemaphoreBackend usual = Rabbit.backend("?detection=10s")) {
+            assertThat(usual.admin().create(name, 1_000)).isTrue();
+            assertThat(usual.admin().destroy(name)).isTrue();
+        }
+    }
+
+    @Test
     void aFewHundredSlotsAreMadeAndSearchedInTime() {
         admin.create(name, 300);
         BackendSession session = backend.open(name, new Rabbit.News());

@@ -1,12 +1,15 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.link.Direction;
@@ -147,6 +150,65 @@ class BoundTest {
             awaitNoThreads();
         }
         await().atMost(Duration.ofSeconds(5)).until(() -> proxy.openConnections() == 0);
+    }
+
+    @Test
+    void aLookThatIsNotAnsweredCostsNoPermit() {
+        Rabbit.News news = new Rabbit.News();
+        SemaphoreBackend backend = throughProxy("?detection=30s&timeout=600ms");
+        BackendSession session = backend.open(name, news);
+        Hold hold = Rabbit.takeOne(session);
+        LinkFault silence = proxy.stall(Direction.ANSWERS);
+        try {
+            for (Runnable look : List.<Runnable>of(
+                    () -> session.renew(List.of(hold)),
+                    () -> session.check(hold),
+                    () -> Rabbit.giveBack(session, hold))) {
+                long start = System.nanoTime();
+                assertThatThrownBy(look::run).isInstanceOf(BackendUnavailableException.class);
+                assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(BOUND);
+            }
+        } finally {
+            silence.close();
+        }
+        await().atMost(Duration.ofSeconds(5))
+                .ignoreExceptions()
+                .untilAsserted(() -> assertThat(session.check(hold)).isEqualTo(HoldState.HELD));
+        assertThat(news.ended).isEmpty();
+        assertThat(news.lost).isEmpty();
+        await().atMost(Duration.ofSeconds(5))
+                .ignoreExceptions()
+                .untilAsserted(
+                        () -> assertThat(session.renew(List.of(hold)).lost()).isEmpty());
+        assertThat(Rabbit.giveBack(session, hold).lost()).isEmpty();
+        assertThat(admin.admin().describe(name).orElseThrow().free()).isEqualTo(3);
+        backend.close();
+        awaitNoThreads();
+    }
+
+    /** Each round trip takes a third of the time, so that a change cannot come to its end. */
+    @Test
+    void aChangeByAnAdministratorEndsWithinOneTimeOutInAll() {
+        Duration timeout = Duration.ofSeconds(2);
+        Duration lag = Duration.ofMillis(350);
+        SemaphoreBackend backend = throughProxy("?detection=30s&timeout=2s");
+        backend.ping();
+        try (LinkFault slow = proxy.delay(lag, lag, new Random(1))) {
+            for (Runnable change : List.<Runnable>of(
+                    () -> backend.admin().resize(name, 900),
+                    () -> backend.admin().create(name, 3),
+                    () -> backend.admin().destroy(name))) {
+                long start = System.nanoTime();
+                try {
+                    change.run();
+                } catch (SemaphoreException e) {
+                    // It may come to its end, or not.
+                }
+                assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(timeout.plusMillis(500));
+            }
+            assertThat(slow.strikes()).isPositive();
+        }
+        backend.close();
     }
 
     @Test

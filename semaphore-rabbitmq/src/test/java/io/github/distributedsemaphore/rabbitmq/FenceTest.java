@@ -82,6 +82,23 @@ class FenceTest {
     }
 
     @Test
+    void whatIsGivenBackWhileNothingCanBeTakenIsNoLoss() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        backend.admin().create(name, 2);
+        Hold hold = takeOne(session);
+        RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+        try {
+            ExchangeRequest swap = new ExchangeRequest(List.of(hold), List.of(1), 1, false);
+            assertThatThrownBy(() -> session.exchange(swap)).isInstanceOf(BackendUnavailableException.class);
+            assertThat(giveBack(session, hold).lost()).isEmpty();
+            assertThat(giveBack(session, hold).lost()).containsExactly(hold);
+            assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
+        } finally {
+            RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+        }
+    }
+
+    @Test
     void underAMemoryAlarmNoFenceIsDrawnAndNoSlotStaysTaken() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
         backend.admin().create(name, 2);

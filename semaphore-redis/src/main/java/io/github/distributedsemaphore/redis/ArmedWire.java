@@ -118,7 +118,8 @@ final class ArmedWire {
         Ahead sent = isOpen() ? ahead : null;
         if (sent != null) {
             try {
-                return arrived(Awaiting.future(sent.replies(), deadline));
+                View read = arrived(Awaiting.future(sent.replies(), deadline));
+                return read == null ? rearm(wanted, deadline) : read;
             } catch (ExecutionException | TimeoutException e) {
                 drop();
                 throw new WireException("the server did not answer in time", e, false);
@@ -138,7 +139,9 @@ final class ArmedWire {
         Ahead known = ahead;
         if (known == null) {
             CommandBatch batch = new CommandBatch();
-            View.Reading reading = reading(batch, View.Depth.ALL, true, wanted);
+            View.Depth depth =
+                    lastKnown.isRecent(liveness.clock()) && !isOtherServer ? View.Depth.SLOTS : View.Depth.ALL;
+            View.Reading reading = reading(batch, depth, true, wanted);
             known = new Ahead(batch, reading, System.nanoTime(), new CompletableFuture<>());
             ahead = known;
             view = null;
@@ -148,14 +151,20 @@ final class ArmedWire {
         return known;
     }
 
-    /** Takes up the reading that was sent ahead. */
+    /** Takes up the reading that was sent ahead; null if all has to be read. */
+    @Nullable
     View arrived(Supplier<Replies> supplied) {
         Ahead sent = ahead;
         ahead = null;
         if (sent == null) {
             throw new IllegalStateException(layout.what() + ": nothing was sent ahead");
         }
-        return keep(sent.reading().parse(supplied.get(), sent.sentNanos()));
+        Replies replies = supplied.get();
+        if (sent.reading().isComplete()) {
+            return keep(sent.reading().parse(replies, sent.sentNanos()));
+        }
+        View known = sent.reading().complete(lastKnown, replies, sent.sentNanos());
+        return known == null ? null : remember(known);
     }
 
     /** Begins a new watch and reads everything. */

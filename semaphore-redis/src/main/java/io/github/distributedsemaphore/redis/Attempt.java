@@ -98,9 +98,14 @@ final class Attempt {
         return hinted;
     }
 
-    /** Whether everything was read since this exchange began, and nothing done since. */
+    /** Whether the slots and the queue were read since this exchange began, and nothing done since. */
     boolean isFresh(View view) {
-        return view.complete() && view.sentNanos() - startNanos >= 0;
+        return view.slotsRead() && view.queueNanos() - startNanos >= 0;
+    }
+
+    /** Whether everything was. */
+    boolean isAllFresh(View view) {
+        return view.complete() && isFresh(view);
     }
 
     /** Takes no more slots: what is not served by now is refused. */

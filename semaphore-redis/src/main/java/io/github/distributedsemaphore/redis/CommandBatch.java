@@ -9,6 +9,7 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,7 @@ final class CommandBatch {
     private final List<ReplyOutput> outputs = new ArrayList<>();
 
     /** Volatile, for those who give it up. */
-    private volatile @Nullable AsyncCommand<String, String, Reply> last;
+    private volatile @Nullable CompletableFuture<Reply> last;
 
     private int multi = -1;
     private int exec = -1;
@@ -104,13 +105,27 @@ final class CommandBatch {
         return commands;
     }
 
-    /** The last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for. */
-    AsyncCommand<String, String, Reply> last() {
-        AsyncCommand<String, String, Reply> known = last;
+    /**
+     * Ends with the last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for.
+     *
+     * <p>It is not the command itself: Lettuce expects no reply to a command that is done before it is written, and the first one writes
+     * the bytes of all. Given up, such a command would leave its reply to the next batch.
+     */
+    CompletableFuture<Reply> last() {
+        CompletableFuture<Reply> known = last;
         if (known == null) {
             int index = commands.size() - 1;
-            known = new AsyncCommand<>(commands.get(index));
-            commands.set(index, known);
+            AsyncCommand<String, String, Reply> command = new AsyncCommand<>(commands.get(index));
+            commands.set(index, command);
+            CompletableFuture<Reply> own = new CompletableFuture<>();
+            CompletableFuture<?> unused = command.whenComplete((reply, failure) -> {
+                if (failure == null) {
+                    own.complete(reply);
+                } else {
+                    own.completeExceptionally(failure);
+                }
+            });
+            known = own;
             last = known;
         }
         return known;
@@ -118,7 +133,7 @@ final class CommandBatch {
 
     /** No reply is waited for any longer. Does nothing if it is there, or if nobody waits for it. */
     void giveUp() {
-        AsyncCommand<String, String, Reply> waitedFor = last;
+        CompletableFuture<Reply> waitedFor = last;
         if (waitedFor != null) {
             waitedFor.completeExceptionally(new TimeoutException("no reply in time"));
         }

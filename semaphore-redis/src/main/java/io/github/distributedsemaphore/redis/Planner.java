@@ -142,7 +142,7 @@ final class Planner {
             leftSinceNanos = 0;
         }
         // What looked free before may have been taken by those ahead: they are believed only after a look.
-        int beyond = view.complete() ? Math.max(0, free - left) : 0;
+        int beyond = view.slotsRead() ? Math.max(0, free - left) : 0;
         int spare = attempt.spare().size();
         return new Room(spare + released + free, spare + kept + (leaves ? beyond : free), kept);
     }
@@ -227,11 +227,11 @@ final class Planner {
     View.Depth depth(Attempt attempt, View view, Step step) {
         boolean alone = !othersWait(view) && !attempt.hasMissed();
         boolean known = view.control() != null && !liveness.isOutdated(view.sentNanos());
-        if (!(alone || step.claims().isEmpty())
-                || !known
-                || step.changesStanding()
-                || attempt.wanted() > step.takes()) {
+        if (!known || step.changesLife()) {
             return View.Depth.ALL;
+        }
+        if (!(alone || step.claims().isEmpty()) || step.ticket() > 0 || attempt.wanted() > step.takes()) {
+            return view.isRecent(liveness.clock()) ? View.Depth.SLOTS : View.Depth.ALL;
         }
         return alone && step.releases().isEmpty() && queuedAs == 0 ? View.Depth.CONTROL : View.Depth.QUEUE;
     }

@@ -4,17 +4,23 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisReactiveCommandsImpl;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.StatefulRedisConnectionImpl;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.protocol.PushHandler;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import java.time.Duration;
@@ -26,6 +32,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes connections. None reconnects by itself: Lettuce would send again what was under way, without the WATCH and without the
@@ -48,7 +55,7 @@ final class RedisConnector {
                 .computationThreadPoolSize(THREADS)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .build();
-        this.client = RedisClient.create(resources);
+        this.client = new CommandsClient(resources);
         ClientOptions.Builder options = ClientOptions.builder()
                 .autoReconnect(false)
                 .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
@@ -152,6 +159,32 @@ final class RedisConnector {
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
         Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
         Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+    }
+
+    /**
+     * A client whose connections only send commands that are put together here. Lettuce would make a dynamic proxy of its five
+     * hundred commands and a reactive form of each, for every connection, which a short-lived process pays for.
+     */
+    private static final class CommandsClient extends RedisClient {
+        CommandsClient(ClientResources resources) {
+            super(resources, new RedisURI());
+        }
+
+        @Override
+        protected <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
+                RedisChannelWriter writer, PushHandler pushes, RedisCodec<K, V> codec, Duration timeout) {
+            return new StatefulRedisConnectionImpl<>(writer, pushes, codec, timeout) {
+                @Override
+                protected @Nullable RedisCommands<K, V> newRedisSyncCommandsImpl() {
+                    return null;
+                }
+
+                @Override
+                protected @Nullable RedisReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {
+                    return null;
+                }
+            };
+        }
     }
 
     private static SslOptions encryption(TlsSettings tls, Duration timeout) {

@@ -174,8 +174,16 @@ final class RedisExchange {
                     handOver(e);
                     return;
                 }
-                goOn(view);
+                goOnOrRead(view);
             });
+        }
+
+        private void goOnOrRead(@Nullable View view) {
+            if (view == null) {
+                handOver(null);
+            } else {
+                goOn(view);
+            }
         }
 
         /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
@@ -195,11 +203,7 @@ final class RedisExchange {
                 handOver(e);
                 return;
             }
-            if (view == null) {
-                handOver(null);
-            } else {
-                goOn(view);
-            }
+            goOnOrRead(view);
         }
 
         /** Something has to be asked, or put right: a thread that may wait does the rest. */
@@ -531,7 +535,7 @@ final class RedisExchange {
 
     /** Whether this session may have been given up for dead since its last look. */
     private static boolean isBlind(Attempt attempt, View view) {
-        return attempt.isSuspicious() && !attempt.isFresh(view);
+        return attempt.isSuspicious() && !attempt.isAllFresh(view);
     }
 
     private View look(Attempt attempt, View known, Deadline deadline) {
@@ -777,7 +781,7 @@ final class RedisExchange {
 
     /** The first in the queue hear of what became free, unless they did so with the transaction. */
     private void hint(Attempt attempt, View view) {
-        int free = view.complete() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
+        int free = view.slotsRead() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
         if (free > 0) {
             CommandBatch batch = new CommandBatch();
             List<String> first = view.others(liveness.client()).stream()

@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.protocol.AsyncCommand;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CancellationException;
@@ -76,7 +75,7 @@ final class RedisWire {
      *     without that, if the transaction was done and only what follows it is another server's
      */
     Replies ask(CommandBatch batch, Deadline deadline) {
-        AsyncCommand<String, String, Reply> last = begin(batch);
+        CompletableFuture<Reply> last = begin(batch);
         connection.dispatch(batch.commands());
         try {
             Awaiting.future(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
@@ -99,7 +98,7 @@ final class RedisWire {
         connection.dispatch(batch.commands());
     }
 
-    private AsyncCommand<String, String, Reply> begin(CommandBatch batch) {
+    private CompletableFuture<Reply> begin(CommandBatch batch) {
         if (!isOpen()) {
             throw new WireException("the connection to " + server + " is lost", null, false);
         }

@@ -65,9 +65,9 @@ record Step(
         return retains.size() + claims.size();
     }
 
-    /** Whether it changes the session's life or puts it in the queue. */
-    boolean changesStanding() {
-        return former != null || join || extend || ticket > 0;
+    /** Whether it changes the session's life. */
+    boolean changesLife() {
+        return former != null || join || extend;
     }
 
     /**

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  * @param serverMicros the server's time
  * @param watched whether the control is watched
  * @param freeWatched whether the free slots are watched too
+ * @param slotsRead whether the control, the queue and the free slots were read together, at {@code queueNanos}
  * @param complete whether all of it was read together
- * @param sentNanos the local instant before all this was asked together, by {@code System.nanoTime}
+ * @param sentNanos the local instant before all of it was asked together last, by {@code System.nanoTime}
  */
 record View(
         @Nullable Control control,
@@ -37,6 +38,7 @@ record View(
         long serverMicros,
         boolean watched,
         boolean freeWatched,
+        boolean slotsRead,
         boolean complete,
         long sentNanos) {
     /** How much is read; each includes what stands before it. */
@@ -44,10 +46,15 @@ record View(
         /** What the watch is about. As long as that has not changed since, nobody was given up for dead either. */
         CONTROL,
         QUEUE,
+        /** The free slots too: enough to take one, or to know that there is none, where the rest was read a moment ago. */
+        SLOTS,
         ALL,
         /** The free slots are watched too. */
         FREE
     }
+
+    /** So long after all was read it need not be read again. Somebody's death may be noticed later by as much. */
+    private static final long MOMENT_NANOS = 100_000_000;
 
     /** Up to so many slots it costs nothing to read all that are free. */
     private static final int FEW_SLOTS = 64;
@@ -76,6 +83,7 @@ record View(
                 List.of(),
                 0,
                 0,
+                false,
                 false,
                 false,
                 false,
@@ -138,6 +146,7 @@ record View(
                 stands,
                 false,
                 false,
+                false,
                 sentNanos);
     }
 
@@ -154,8 +163,35 @@ record View(
                 serverMicros,
                 nowWatched,
                 freeWatched,
+                slotsRead,
                 complete,
                 sentNanos);
+    }
+
+    private View withSlots(List<Integer> slots, boolean all) {
+        return new View(
+                control,
+                deadlineMillis,
+                null,
+                slots,
+                all,
+                firstEndMillis,
+                waiters,
+                queueNanos,
+                serverMicros,
+                watched,
+                false,
+                true,
+                false,
+                sentNanos);
+    }
+
+    /** Whether this client lives, all was read a moment ago and nobody's time is over since, so that the slots alone are to be read again. */
+    boolean isRecent(ServerClock clock) {
+        return control != null
+                && isMember()
+                && System.nanoTime() - sentNanos < MOMENT_NANOS
+                && firstEndMillis > clock.micros() / 1_000;
     }
 
     View unwatched() {
@@ -241,6 +277,8 @@ record View(
             }
             if (depth.compareTo(Depth.ALL) >= 0) {
                 reading.addRest(batch);
+            } else if (depth == Depth.SLOTS) {
+                reading.addFree(batch);
             }
             return reading;
         }
@@ -259,11 +297,15 @@ record View(
         private void addRest(CommandBatch batch) {
             life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
             mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(client));
+            addFree(batch);
+            ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
+            time = batch.add(RedisVerb.TIME);
+        }
+
+        private void addFree(CommandBatch batch) {
             free = sample == 0
                     ? batch.add(RedisVerb.SMEMBERS, layout.free())
                     : batch.add(RedisVerb.SRANDMEMBER, layout.free(), Integer.toString(sample));
-            ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
-            time = batch.add(RedisVerb.TIME);
         }
 
         boolean isComplete() {
@@ -274,14 +316,12 @@ record View(
             Control found = Control.parse(layout, replies.get(control));
             Reply score = replies.get(life);
             Set<Integer> all = slots(layout.free(), replies.get(free));
-            int limit = found == null ? 0 : found.limit();
-            List<Integer> within = all.stream().filter(slot -> slot <= limit).toList();
             return new View(
                     found,
                     score.isNil() ? 0 : score.score(),
                     slots(layout.heldBy(client), replies.get(mine)),
-                    within,
-                    sample == 0 || all.size() < sample,
+                    within(found, all),
+                    isAll(all),
                     firstEnd(replies.get(ends).list()),
                     waiters(replies.get(queue)),
                     sentNanos,
@@ -289,7 +329,17 @@ record View(
                     watch,
                     watchFree,
                     true,
+                    true,
                     sentNanos);
+        }
+
+        private static List<Integer> within(@Nullable Control control, Set<Integer> slots) {
+            int limit = control == null ? 0 : control.limit();
+            return slots.stream().filter(slot -> slot <= limit).toList();
+        }
+
+        private boolean isAll(Set<Integer> slots) {
+            return sample == 0 || slots.size() < sample;
         }
 
         /**
@@ -306,7 +356,12 @@ record View(
             }
             List<Waiter> waiters = queue == NOT_ASKED ? known.waiters() : waiters(replies.get(queue));
             long readNanos = queue == NOT_ASKED ? known.queueNanos() : sentNanos;
-            return known.with(waiters, readNanos, watch || (control == NOT_ASKED && known.watched()));
+            View read = known.with(waiters, readNanos, watch || (control == NOT_ASKED && known.watched()));
+            if (free == NOT_ASKED) {
+                return read;
+            }
+            Set<Integer> all = slots(layout.free(), replies.get(free));
+            return read.withSlots(within(known.control(), all), isAll(all));
         }
 
         private static List<Waiter> waiters(Reply clientsAndScores) {

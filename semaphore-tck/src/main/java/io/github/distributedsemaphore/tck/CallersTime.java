@@ -239,7 +239,7 @@ final class CallersTime {
         settled(outage, Map.of(free, 30, full, 1), "callers that were interrupted");
     }
 
-    /** The administrator's wait: it may fail before the interrupt, and ends with it otherwise. */
+    /** The administrator's wait. */
     void interruptOfAwaitReleased(Outage outage) {
         String name = outage.create(2);
         List<Permit> held = tck.take(outage.observer().semaphore(name), 2);
@@ -256,8 +256,7 @@ final class CallersTime {
             Ended ended = call.endsAt("an interrupt", since);
             assertThat(ended.failure())
                     .as("how %s ends that is interrupted", call.what())
-                    .isInstanceOfAny(
-                            ended.ended() - since < 0 ? BackendUnavailableException.class : InterruptedException.class);
+                    .isInstanceOf(InterruptedException.class);
         });
         held.forEach(Permit::close);
         settled(outage, Map.of(name, 1), "holders");
@@ -377,13 +376,7 @@ final class CallersTime {
                 return true;
             });
             Pause.millis(away.toMillis());
-            for (Timed waiter : waiters) {
-                if (waiter.task().isDone()) {
-                    throw new AssertionError(
-                            waiter.what() + " does not wait on while the backend is away: it ended with "
-                                    + outcome(waiter.task().result()));
-                }
-            }
+            waiters.forEach(CallersTime::assertGoesOn);
             tck.await("a release ends", tck.guarantees().callBound(), release::isDone);
         });
         late.close();
@@ -411,6 +404,48 @@ final class CallersTime {
                     permit.close();
                 }
             }
+        }
+    }
+
+    /** So does the administrator's wait for the holders of removed slots; with less patience it gives up. */
+    void awaitReleasedRidesOut(Outage outage) {
+        String name = outage.create(2);
+        List<Permit> held = tck.take(outage.observer().semaphore(name), 2);
+        outage.observer().admin().resize(name, 1);
+        SemaphoreClient patient = outage.client(EAGER.with("outagePatience", "3m"));
+        SemaphoreClient hasty = outage.client(EAGER.with("outagePatience", "0s"));
+        Timed waiter =
+                start("awaitReleased(maxWait) " + outage, () -> patient.admin().awaitReleased(name, LONG));
+        Timed atOnce = start(
+                "awaitReleased(maxWait) with outagePatience=0s",
+                () -> hasty.admin().awaitReleased(name, LONG));
+        waiter.task().awaitBlocked();
+        atOnce.task().awaitBlocked();
+        long since = System.nanoTime();
+        outage.during(() -> {
+            Pause.millis(longerThanRequests().plusSeconds(1).toMillis());
+            assertGoesOn(waiter);
+            tck.await(
+                    atOnce.what() + " gives up at once",
+                    tck.guarantees().callBound().plusSeconds(1),
+                    atOnce.task()::isDone);
+            assertGaveUp(atOnce, name, since);
+        });
+        held.forEach(Permit::close);
+        tck.await(
+                "awaitReleased ends when the backend is back and the holders are gone",
+                Observer.settling(tck).plusSeconds(6),
+                waiter.task()::isDone);
+        assertThat(waiter.task().result().value())
+                .as("what %s says after the outage", waiter.what())
+                .isEqualTo(true);
+        settled(outage, Map.of(name, 1), "holders");
+    }
+
+    private static void assertGoesOn(Timed waiter) {
+        if (waiter.task().isDone()) {
+            throw new AssertionError(waiter.what() + " does not wait on while the backend is away: it ended with "
+                    + outcome(waiter.task().result()));
         }
     }
 

@@ -64,6 +64,12 @@ public abstract class OutageRules {
     }
 
     @Test
+    @Rule("3.13")
+    void theWaitForRetiredHoldersRidesOutASilentLink(TckFixture tck) {
+        on(tck, Outage.stalled(tck), CallersTime::awaitReleasedRidesOut);
+    }
+
+    @Test
     @Rule("3.14")
     void callersThatGaveUpDuringASilenceHoldNothingAfterIt(TckFixture tck) {
         onEachLink(tck, CallersTime::leavesNothing);

@@ -3,10 +3,18 @@ package io.github.distributedsemaphore.benchmarks.engine;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.micrometer.SemaphoreMetrics;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -36,8 +44,8 @@ public class EngineBenchmark {
     /** One client at one semaphore. */
     public abstract static class Client {
         private final int limit;
-        private SemaphoreClient client;
-        private DistributedSemaphore semaphore;
+        private final SemaphoreClient client;
+        private final DistributedSemaphore semaphore;
 
         Client(int limit) {
             this.limit = limit;
@@ -56,6 +64,24 @@ public class EngineBenchmark {
         @TearDown
         public void close() {
             client.close();
+        }
+
+        void listen(SemaphoreListener listener) {
+            client.addListener(listener);
+        }
+
+        /** Attaches the meters of an application. */
+        void measure() {
+            SemaphoreMetrics.builder(client)
+                    .names("measured")
+                    .build()
+                    .bindTo(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+        }
+
+        void look() {
+            if (semaphore.statistics().held() > limit) {
+                throw new IllegalStateException("more permits are held than there are");
+            }
         }
 
         long pair() throws InterruptedException {
@@ -80,6 +106,54 @@ public class EngineBenchmark {
         /** For JMH. */
         public Scarce() {
             super(3);
+        }
+    }
+
+    /** As {@link Scarce}, with meters. */
+    @State(Scope.Benchmark)
+    public static class ScarceWithMeters extends Client {
+        /** For JMH. */
+        public ScarceWithMeters() {
+            super(3);
+            measure();
+        }
+    }
+
+    /** The same, with a listener that counts, and somebody who looks at the statistics every hundredth second. */
+    @State(Scope.Benchmark)
+    public static class Heard extends Client {
+        private final LongAdder news = new LongAdder();
+        private final ScheduledExecutorService reader = Executors.newSingleThreadScheduledExecutor();
+
+        /** For JMH. */
+        public Heard() {
+            super(3);
+        }
+
+        @Override
+        public void create() {
+            super.create();
+            listen(new SemaphoreListener() {
+                @Override
+                public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+                    news.increment();
+                }
+
+                @Override
+                public void onReleased(String semaphoreName, int slot, long heldNanos) {
+                    news.increment();
+                }
+            });
+            Future<?> unused = reader.scheduleAtFixedRate(this::look, 10, 10, TimeUnit.MILLISECONDS);
+        }
+
+        @Override
+        public void close() {
+            reader.shutdownNow();
+            super.close();
+            if (news.sum() == 0) {
+                throw new IllegalStateException("the listener heard nothing");
+            }
         }
     }
 
@@ -119,6 +193,32 @@ public class EngineBenchmark {
     @Benchmark
     @Threads(32)
     public long handOff(Scarce client) throws InterruptedException {
+        return client.pair();
+    }
+
+    /**
+     * The same, with a listener.
+     *
+     * @param client at the semaphore
+     * @return the epoch
+     * @throws InterruptedException if JMH ends the wait
+     */
+    @Benchmark
+    @Threads(32)
+    public long heardHandOff(Heard client) throws InterruptedException {
+        return client.pair();
+    }
+
+    /**
+     * As {@link #handOff}, with the meters of {@code semaphore-micrometer} in a registry of Prometheus.
+     *
+     * @param client at the semaphore
+     * @return the epoch
+     * @throws InterruptedException if JMH ends the wait
+     */
+    @Benchmark
+    @Threads(32)
+    public long handOffWithMeters(ScarceWithMeters client) throws InterruptedException {
         return client.pair();
     }
 }

@@ -9,7 +9,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.amqp.autoconfigure.RabbitConnectionDetails;
+import org.springframework.boot.amqp.autoconfigure.RabbitProperties;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -23,6 +25,7 @@ import org.springframework.boot.ssl.SslBundle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Fallback;
+import org.springframework.core.env.Environment;
 
 /** Connects what Spring Boot 4 knows about servers and health with the client of the application. */
 @AutoConfiguration(
@@ -43,17 +46,18 @@ public class SemaphoreBoot4AutoConfiguration {
         @Bean
         @Fallback
         @ConditionalOnBean(DataRedisConnectionDetails.class)
-        SemaphoreConnectionDetails redisSemaphoreConnectionDetails(DataRedisConnectionDetails redis) {
+        SemaphoreConnectionDetails redisSemaphoreConnectionDetails(
+                DataRedisConnectionDetails redis, Environment environment) {
             SslBundle bundle = redis.getSslBundle();
+            // The details leave out what the scheme of a URL says.
+            boolean encrypted = bundle != null
+                    || environment.getProperty("spring.data.redis.url", "").startsWith("rediss:");
             return SemaphoreConnectionDetails.of(
-                    uri(redis, bundle == null ? "redis" : "rediss"), redis.getUsername(), redis.getPassword(), bundle);
+                    uri(redis, encrypted ? "rediss" : "redis"), redis.getUsername(), redis.getPassword(), bundle);
         }
 
         private static String uri(DataRedisConnectionDetails redis, String scheme) {
-            DataRedisConnectionDetails.Standalone one = redis.getStandalone();
-            if (one != null) {
-                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
-            }
+            // One server comes last: Spring Boot names localhost as that one where the properties name none.
             DataRedisConnectionDetails.Sentinel sentinel = redis.getSentinel();
             if (sentinel != null) {
                 return scheme + "-sentinel://" + hosts(sentinel.getNodes()) + "/" + sentinel.getDatabase() + "?master="
@@ -63,6 +67,10 @@ public class SemaphoreBoot4AutoConfiguration {
             DataRedisConnectionDetails.Cluster cluster = redis.getCluster();
             if (cluster != null) {
                 return scheme + "-cluster://" + hosts(cluster.getNodes());
+            }
+            DataRedisConnectionDetails.Standalone one = redis.getStandalone();
+            if (one != null && redis.getMasterReplica() == null) {
+                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
             }
             throw new IllegalStateException(
                     "Spring Boot's connection to Redis is neither to one server nor to sentinels nor to a"
@@ -86,17 +94,33 @@ public class SemaphoreBoot4AutoConfiguration {
         @Bean
         @Fallback
         @ConditionalOnBean(RabbitConnectionDetails.class)
-        SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(RabbitConnectionDetails rabbit) {
+        SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(
+                RabbitConnectionDetails rabbit, ObjectProvider<RabbitProperties> properties) {
             String hosts = rabbit.getAddresses().stream()
                     .map(address -> address.host() + ":" + address.port())
                     .collect(Collectors.joining(","));
             String virtualHost = rabbit.getVirtualHost();
+            boolean encrypted = rabbit.getSslBundle() != null
+                    || properties.stream().map(RabbitProperties::getSsl).anyMatch(ssl -> isEncrypted(ssl));
             return SemaphoreConnectionDetails.of(
-                    (rabbit.getSslBundle() == null ? "amqp" : "amqps") + "://" + hosts
+                    (encrypted ? "amqps" : "amqp") + "://" + hosts
                             + (virtualHost == null || virtualHost.equals("/") ? "" : "/" + encoded(virtualHost)),
                     rabbit.getUsername(),
                     rabbit.getPassword(),
                     rabbit.getSslBundle());
+        }
+
+        /** For want of a bundle the details leave it out. */
+        private static boolean isEncrypted(RabbitProperties.Ssl ssl) {
+            if (!ssl.determineEnabled()) {
+                return false;
+            }
+            if (ssl.getKeyStore() != null || ssl.getTrustStore() != null) {
+                throw new IllegalStateException("spring.rabbitmq.ssl.key-store and spring.rabbitmq.ssl.trust-store are"
+                        + " for Spring Boot's own connection: name them in a bundle below spring.ssl.bundle, and the"
+                        + " bundle as spring.rabbitmq.ssl.bundle");
+            }
+            return true;
         }
     }
 

@@ -17,7 +17,7 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compiles the examples of docs/spring.md. */
+/** Compiles the examples of docs/spring.md and the one of README. */
 final class DocumentationTest {
     private static final String IMPORTS = """
             import io.github.distributedsemaphore.*;
@@ -45,6 +45,15 @@ final class DocumentationTest {
             count++;
         }
         assertThat(count).isEqualTo(4);
+    }
+
+    /** With its own imports, since ./release runs it as it stands. */
+    @Test
+    void theExampleOfTheReadmeCompiles(@TempDir Path classes) throws IOException {
+        Matcher examples = EXAMPLE.matcher(Files.readString(Path.of("../README.md")));
+        assertThat(examples.find()).isTrue();
+        assertThat(examples.group(2)).isEqualTo("ExportApplication");
+        compile("ExportApplication", examples.group(1), classes);
     }
 
     private static void compile(String name, String text, Path classes) throws IOException {

@@ -22,24 +22,33 @@ import java.util.concurrent.TimeUnit;
 
 /** The processes of a test, which end with it. */
 final class Processes {
-    private static final Duration START = Duration.ofSeconds(60);
+    static final Duration START = Duration.ofSeconds(60);
 
     private Processes() {}
 
-    private static int freePort() throws IOException {
+    /** What an application leaves out that has one server: Spring Boot configures a connection to each whose library it finds. */
+    static String withoutOther(String server) {
+        return server.equals("redis")
+                ? "org.springframework.boot.amqp.autoconfigure.RabbitAutoConfiguration,"
+                        + "org.springframework.boot.autoconfigure.amqp.RabbitAutoConfiguration"
+                : "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration,"
+                        + "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration";
+    }
+
+    static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
         }
     }
 
-    private static Process start(Path log, List<String> command) throws IOException {
+    static Process start(Path log, List<String> command) throws IOException {
         return new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
     }
 
-    private static void end(Process process) {
+    static void end(Process process) {
         process.destroyForcibly();
         process.onExit().join();
     }
@@ -115,6 +124,7 @@ final class Processes {
                     "--server.address=127.0.0.1",
                     "--server.port=" + port,
                     "--spring.application.name=exporter",
+                    "--spring.autoconfigure.exclude=" + withoutOther("redis"),
                     "--spring.data.redis.host=127.0.0.1",
                     "--spring.data.redis.port=" + redis.port(),
                     "--exports.semaphore=exports",

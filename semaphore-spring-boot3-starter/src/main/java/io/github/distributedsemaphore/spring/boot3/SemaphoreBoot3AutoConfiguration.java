@@ -9,12 +9,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.actuate.health.AbstractHealthIndicator;
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.amqp.RabbitConnectionDetails;
+import org.springframework.boot.autoconfigure.amqp.RabbitProperties;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -23,6 +25,7 @@ import org.springframework.boot.ssl.SslBundle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Fallback;
+import org.springframework.core.env.Environment;
 
 /** Connects what Spring Boot 3.5 knows about servers and health with the client of the application. */
 @AutoConfiguration(
@@ -43,17 +46,18 @@ public class SemaphoreBoot3AutoConfiguration {
         @Bean
         @Fallback
         @ConditionalOnBean(RedisConnectionDetails.class)
-        SemaphoreConnectionDetails redisSemaphoreConnectionDetails(RedisConnectionDetails redis) {
+        SemaphoreConnectionDetails redisSemaphoreConnectionDetails(
+                RedisConnectionDetails redis, Environment environment) {
             SslBundle bundle = sslBundle(redis);
+            // The details leave out what the scheme of a URL says.
+            boolean encrypted = bundle != null
+                    || environment.getProperty("spring.data.redis.url", "").startsWith("rediss:");
             return SemaphoreConnectionDetails.of(
-                    uri(redis, bundle == null ? "redis" : "rediss"), redis.getUsername(), redis.getPassword(), bundle);
+                    uri(redis, encrypted ? "rediss" : "redis"), redis.getUsername(), redis.getPassword(), bundle);
         }
 
         private static String uri(RedisConnectionDetails redis, String scheme) {
-            RedisConnectionDetails.Standalone one = redis.getStandalone();
-            if (one != null) {
-                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
-            }
+            // One server comes last: Spring Boot names localhost as that one where the properties name none.
             RedisConnectionDetails.Sentinel sentinel = redis.getSentinel();
             if (sentinel != null) {
                 return scheme + "-sentinel://" + hosts(sentinel.getNodes()) + "/" + sentinel.getDatabase() + "?master="
@@ -63,6 +67,10 @@ public class SemaphoreBoot3AutoConfiguration {
             RedisConnectionDetails.Cluster cluster = redis.getCluster();
             if (cluster != null) {
                 return scheme + "-cluster://" + hosts(cluster.getNodes());
+            }
+            RedisConnectionDetails.Standalone one = redis.getStandalone();
+            if (one != null) {
+                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
             }
             throw new IllegalStateException(
                     "Spring Boot's connection to Redis is neither to one server nor to sentinels nor to a"
@@ -78,16 +86,13 @@ public class SemaphoreBoot3AutoConfiguration {
         }
 
         private static @Nullable SslBundle sslBundle(RedisConnectionDetails redis) {
-            if (redis.getStandalone() != null) {
-                return redis.getStandalone().getSslBundle();
+            if (redis.getSentinel() != null) {
+                return redis.getSentinel().getSslBundle();
             }
-            return redis.getSentinel() == null
-                    ? clusterBundle(redis)
-                    : redis.getSentinel().getSslBundle();
-        }
-
-        private static @Nullable SslBundle clusterBundle(RedisConnectionDetails redis) {
-            return redis.getCluster() == null ? null : redis.getCluster().getSslBundle();
+            if (redis.getCluster() != null) {
+                return redis.getCluster().getSslBundle();
+            }
+            return redis.getStandalone() == null ? null : redis.getStandalone().getSslBundle();
         }
     }
 
@@ -99,17 +104,33 @@ public class SemaphoreBoot3AutoConfiguration {
         @Bean
         @Fallback
         @ConditionalOnBean(RabbitConnectionDetails.class)
-        SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(RabbitConnectionDetails rabbit) {
+        SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(
+                RabbitConnectionDetails rabbit, ObjectProvider<RabbitProperties> properties) {
             String hosts = rabbit.getAddresses().stream()
                     .map(address -> address.host() + ":" + address.port())
                     .collect(Collectors.joining(","));
             String virtualHost = rabbit.getVirtualHost();
+            boolean encrypted = rabbit.getSslBundle() != null
+                    || properties.stream().map(RabbitProperties::getSsl).anyMatch(ssl -> isEncrypted(ssl));
             return SemaphoreConnectionDetails.of(
-                    (rabbit.getSslBundle() == null ? "amqp" : "amqps") + "://" + hosts
+                    (encrypted ? "amqps" : "amqp") + "://" + hosts
                             + (virtualHost == null || virtualHost.equals("/") ? "" : "/" + encoded(virtualHost)),
                     rabbit.getUsername(),
                     rabbit.getPassword(),
                     rabbit.getSslBundle());
+        }
+
+        /** For want of a bundle the details leave it out. */
+        private static boolean isEncrypted(RabbitProperties.Ssl ssl) {
+            if (!ssl.determineEnabled()) {
+                return false;
+            }
+            if (ssl.getKeyStore() != null || ssl.getTrustStore() != null) {
+                throw new IllegalStateException("spring.rabbitmq.ssl.key-store and spring.rabbitmq.ssl.trust-store are"
+                        + " for Spring Boot's own connection: name them in a bundle below spring.ssl.bundle, and the"
+                        + " bundle as spring.rabbitmq.ssl.bundle");
+            }
+            return true;
         }
     }
 

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.LinkedMemoryHarness;
@@ -86,6 +87,19 @@ enum OutageMutant implements Mutant {
 
     /** The same, seen by who waits for a server. */
     RESTARTS_END_WAITS(StoppedServerRules.class, "3.13", "does not wait on while the backend is away", patience("0s")),
+
+    /** The wait for retired holders asks again and again, and ends with the first question that is not answered. */
+    OUTAGES_END_THE_WAIT_FOR_HOLDERS(
+            OutageRules.class, "3.13", "awaitReleased(maxWait) behind", LinkVariants.port(call -> {
+                if (!call.is(SemaphoreAdmin.class, "awaitReleased")) {
+                    return call.proceed();
+                }
+                SemaphoreAdmin admin = call.target(SemaphoreAdmin.class);
+                while (!admin.awaitReleased(call.argument(0, String.class), Duration.ZERO)) {
+                    Thread.sleep(20);
+                }
+                return true;
+            })),
 
     /** Waits go on, whatever was asked for. */
     PATIENCE_HAS_NO_END(OutageRules.class, "3.13", "gives up at once", patience("1h")),
