@@ -9,7 +9,9 @@ import io.github.distributedsemaphore.tck.StateProbe;
 import io.github.distributedsemaphore.tck.UriAccess;
 import io.github.distributedsemaphore.tck.UriAccounts;
 import io.github.distributedsemaphore.tck.UriHarness;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +80,11 @@ class PostgresHarness extends UriHarness implements StateProbe {
 
     @Override
     public Leftovers leftovers() {
-        return Leftovers.of(server.query("SELECT name FROM semaphores"));
+        Map<String, Long> sizes = new HashMap<>();
+        for (String row : server.query("SELECT length(state) || ' ' || name FROM semaphores")) {
+            sizes.put(row.substring(row.indexOf(' ') + 1), Long.parseLong(row.substring(0, row.indexOf(' '))));
+        }
+        return Leftovers.of(sizes);
     }
 
     @Override

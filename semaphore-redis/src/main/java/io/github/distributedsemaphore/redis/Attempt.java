@@ -45,7 +45,12 @@ final class Attempt {
 
     /** An exchange for nobody. */
     static Attempt ofNobody() {
-        return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, false));
+        return ofNobody(false);
+    }
+
+    /** An exchange for nobody, which leaves the session its place in the queue if callers go on waiting. */
+    static Attempt ofNobody(boolean waiting) {
+        return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, waiting));
     }
 
     Attempt(ExchangeRequest request) {

@@ -299,7 +299,7 @@ final class RedisExchange {
         if (!ledger.owesAnything()) {
             return;
         }
-        Attempt back = Attempt.ofNobody();
+        Attempt back = Attempt.ofNobody(planner.isQueued());
         List<Hold> owed = ledger.takeOwed();
         back.toGiveBack().addAll(owed);
         try {
@@ -819,7 +819,7 @@ final class RedisExchange {
     /** Gives back what nobody of this session wants: what it owes, was offered, or has without its knowledge. */
     void tidy(boolean look) {
         Deadline deadline = connections.callDeadline();
-        Attempt back = Attempt.ofNobody();
+        Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
             if (look) {

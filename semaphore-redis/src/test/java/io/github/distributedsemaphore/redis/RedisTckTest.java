@@ -13,7 +13,9 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -84,7 +86,23 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public Leftovers leftovers() {
-            return Leftovers.of(commands().keys("{" + prefix + "*"));
+            Map<String, Long> sizes = new HashMap<>();
+            for (String key : commands().keys("{" + prefix + "*")) {
+                sizes.put(key, size(key));
+            }
+            return Leftovers.of(sizes);
+        }
+
+        /** How many members a key has; 0 for one that has gone meanwhile. */
+        private long size(String key) {
+            return switch (commands().type(key)) {
+                case "zset" -> commands().zcard(key);
+                case "set" -> commands().scard(key);
+                case "hash" -> commands().hlen(key);
+                case "list" -> commands().llen(key);
+                case "string" -> commands().strlen(key);
+                default -> 0;
+            };
         }
 
         @Override

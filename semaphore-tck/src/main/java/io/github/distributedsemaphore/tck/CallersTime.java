@@ -47,13 +47,6 @@ final class CallersTime {
         this.heartbeat = heartbeat;
     }
 
-    /** A way to wait for permits with a limit. */
-    @FunctionalInterface
-    interface Wait {
-        @Nullable
-        Object call(DistributedSemaphore semaphore, Duration time) throws Exception;
-    }
-
     /** How a call ended. */
     record Ended(@Nullable Object value, @Nullable Exception failure, long begun, long ended) {}
 
@@ -135,27 +128,24 @@ final class CallersTime {
         }));
     }
 
-    /** The calls with a time-out, by the way they are written. */
-    static Map<String, Wait> timed() {
-        Map<String, Wait> waits = new LinkedHashMap<>();
-        waits.put("tryAcquire(maxWait)", DistributedSemaphore::tryAcquire);
-        waits.put("acquire(maxWait)", DistributedSemaphore::acquire);
-        waits.put("tryAcquire(permits, maxWait)", (semaphore, time) -> semaphore.tryAcquire(2, time));
-        waits.put("acquire(permits, maxWait)", (semaphore, time) -> semaphore.acquire(2, time));
-        waits.put(
-                "withPermit(maxWait, task)", (semaphore, time) -> semaphore.withPermit(time, permit -> permit.slot()));
-        waits.put("acquireAsync(maxWait)", (semaphore, time) -> joined(semaphore.acquireAsync(time)));
-        waits.put("acquireAsync(permits, maxWait)", (semaphore, time) -> joined(semaphore.acquireAsync(2, time)));
-        return waits;
+    /** The calls with a time-out. */
+    private static List<WaitingCalls.Call> timed() {
+        return WaitingCalls.all().stream().filter(WaitingCalls.Call::isLimited).toList();
     }
 
-    /** The calls that an interrupt ends. */
-    static Map<String, Wait> interruptible() {
-        Map<String, Wait> waits = timed();
-        waits.keySet().removeIf(what -> what.startsWith("acquireAsync"));
-        waits.put("acquire()", (semaphore, time) -> semaphore.acquire());
-        waits.put("acquire(permits)", (semaphore, time) -> semaphore.acquire(2));
-        return waits;
+    /** The calls for permits that an interrupt ends. */
+    private static List<WaitingCalls.Call> interruptible() {
+        return WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT).stream()
+                .filter(WaitingCalls.Call::isBlocking)
+                .toList();
+    }
+
+    /** A client and a semaphore of it. */
+    private record Caller(SemaphoreClient client, DistributedSemaphore semaphore) {
+        @Nullable
+        Object make(WaitingCalls.Call call, Duration time) throws Exception {
+            return call.body().call(client, semaphore, time);
+        }
     }
 
     private static Object joined(CompletableFuture<?> future) throws Exception {
@@ -174,7 +164,7 @@ final class CallersTime {
             group.close();
         } else if (ended.value() instanceof Optional<?> optional && optional.isPresent()) {
             assertNothing(what, new Ended(optional.get(), null, ended.begun(), ended.ended()));
-        } else if (Optional.empty().equals(ended.value())) {
+        } else if (Optional.empty().equals(ended.value()) || Boolean.FALSE.equals(ended.value())) {
             return;
         } else {
             assertThat(ended.failure())
@@ -193,9 +183,9 @@ final class CallersTime {
         String free = outage.create(30);
         String full = outage.create(1);
         Permit held = tck.take(outage.observer().semaphore(full), 1).get(0);
-        Map<String, DistributedSemaphore> alone = new LinkedHashMap<>();
-        timed().keySet().forEach(what -> alone.put(what, working(outage, free)));
-        DistributedSemaphore crowd = working(outage, free);
+        Map<WaitingCalls.Call, Caller> alone = new LinkedHashMap<>();
+        timed().forEach(call -> alone.put(call, working(outage, free)));
+        Caller crowd = working(outage, free);
         DistributedSemaphore before = outage.client(EAGER).semaphore(full);
         Duration early = tck.scaled(Duration.ofSeconds(1));
         Timed waiter = start("tryAcquire(maxWait) that waited before, " + outage, () -> before.tryAcquire(early));
@@ -203,11 +193,10 @@ final class CallersTime {
         Map<Timed, Duration> calls = new LinkedHashMap<>();
         outage.during(() -> {
             calls.put(waiter, early);
-            timed().forEach((what, wait) -> {
-                Duration time = Duration.ofMillis(what.startsWith("try") ? 100 : 200);
-                DistributedSemaphore own = alone.getOrDefault(what, crowd);
-                calls.put(start(what + " " + outage, () -> wait.call(own, time)), time);
-                calls.put(start(what + " among others " + outage, () -> wait.call(crowd, time)), time);
+            alone.forEach((call, own) -> {
+                Duration time = Duration.ofMillis(call.method().contains(".try") ? 100 : 200);
+                calls.put(start(call + " " + outage, () -> own.make(call, time)), time);
+                calls.put(start(call + " among others " + outage, () -> crowd.make(call, time)), time);
             });
             calls.forEach((call, time) -> assertNothing(call.what(), call.endsAfter(time)));
         });
@@ -215,10 +204,11 @@ final class CallersTime {
         settled(outage, Map.of(free, 30, full, 1), "callers whose time was over");
     }
 
-    private DistributedSemaphore working(Outage outage, String name) {
-        DistributedSemaphore semaphore = outage.client(EAGER).semaphore(name);
+    private Caller working(Outage outage, String name) {
+        SemaphoreClient client = outage.client(EAGER);
+        DistributedSemaphore semaphore = client.semaphore(name);
         Observer.assertWorks(tck, semaphore);
-        return semaphore;
+        return new Caller(client, semaphore);
     }
 
     /** Each call that may wait, interrupted; and one that waited before. */
@@ -226,17 +216,15 @@ final class CallersTime {
         String free = outage.create(30);
         String full = outage.create(1);
         Permit held = tck.take(outage.observer().semaphore(full), 1).get(0);
-        Map<String, DistributedSemaphore> alone = new LinkedHashMap<>();
-        interruptible().keySet().forEach(what -> alone.put(what, working(outage, free)));
+        Map<WaitingCalls.Call, Caller> alone = new LinkedHashMap<>();
+        interruptible().forEach(call -> alone.put(call, working(outage, free)));
         DistributedSemaphore before = outage.client(EAGER).semaphore(full);
         Timed waiter = start("acquire() that waited before, " + outage, () -> flagged(before::acquire));
         waiter.task().awaitBlocked();
         outage.during(() -> {
             List<Timed> calls = new ArrayList<>(List.of(waiter));
-            interruptible().forEach((what, wait) -> {
-                DistributedSemaphore own = alone.getOrDefault(what, before);
-                calls.add(start(what + " " + outage, () -> flagged(() -> wait.call(own, LONG))));
-            });
+            alone.forEach((call, own) ->
+                    calls.add(start(call + " " + outage, () -> flagged(() -> own.make(call, LONG)))));
             for (Timed call : calls) {
                 call.waitsOn();
                 long since = System.nanoTime();

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * What the kit wants of a new client. Immutable.
@@ -38,6 +39,20 @@ public record ClientSpec(String label, Map<String, String> settings) {
      */
     public ClientSpec labelled(String newLabel) {
         return new ClientSpec(newLabel, settings);
+    }
+
+    /**
+     * Leaves out of a URI what is set here, because no setting may be given twice.
+     *
+     * @param uri the URI
+     * @return the URI without those of its settings that are given here
+     */
+    public String without(String uri) {
+        String left = uri;
+        for (String name : settings.keySet()) {
+            left = left.replaceAll("(?<=[?&])" + Pattern.quote(name) + "=[^&]*&?", "");
+        }
+        return left.replaceAll("[?&]$", "");
     }
 
     /**

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -170,6 +171,47 @@ public abstract class CrashRules {
                 "what a killed client left at the backend is gone",
                 tck.guarantees().detectionMax().plus(tck.patience()),
                 () -> before.things().containsAll(tck.harness().leftovers().things()));
+    }
+
+    /** The semaphore stays, and is in use: what is kept for the dead shows in what is stored of it. */
+    @Test
+    @Rule("16.4")
+    void whatDeadWaitersLeftIsGoneAlthoughTheSemaphoreStays(TckFixture tck) throws Exception {
+        requireCrashRelease(tck);
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit held = tck.take(semaphore, 1).get(0);
+        Leftovers before = afterDeadWaiters(tck, semaphore, 1, Optional.empty());
+        Leftovers after = afterDeadWaiters(tck, semaphore, 5, Optional.of(before));
+        assertThat(after.grownSince(before))
+                .as("what has grown at the backend by waiters that died")
+                .isEmpty();
+        held.release();
+        tck.assertFree(name, 1);
+    }
+
+    private static Leftovers afterDeadWaiters(
+            TckFixture tck, DistributedSemaphore semaphore, int waiters, Optional<Leftovers> before)
+            throws InterruptedException {
+        for (int i = 0; i < waiters; i++) {
+            SemaphoreClient dying = tck.client();
+            CompletableFuture<Permit> waiting =
+                    dying.semaphore(semaphore.name()).acquireAsync();
+            tck.proveNothing("the waiter waits", () -> !waiting.isDone());
+            dying.abort();
+        }
+        long end = System.nanoTime()
+                + tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet()).toNanos();
+        Leftovers found = tck.harness().leftovers();
+        while (System.nanoTime() - end < 0
+                && (before.isEmpty() || !found.grownSince(before.get()).isEmpty())) {
+            // What is in use is cleared up by those that use it.
+            assertThat(semaphore.tryAcquire(Duration.ofMillis(20)))
+                    .as("a second permit of a limit of 1")
+                    .isEmpty();
+            found = tck.harness().leftovers();
+        }
+        return found;
     }
 
     /** A backend may be busy with the request of the dead for as long as it may take to notice. */

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -10,14 +11,22 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.link.Ending;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Rules of sections 1, 2 and 16 that take more than one process. */
 @Section
 public abstract class CrossProcessRules {
+    private static final Duration SHORTLY = Duration.ofMillis(50);
+
     /** For subclasses. */
     protected CrossProcessRules() {}
 
@@ -68,7 +77,7 @@ public abstract class CrossProcessRules {
         Agent agent = tck.agent();
         Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
         for (int unused : tck.repeat(20, Duration.ofSeconds(3))) {
-            CompletableFuture<java.util.Optional<AgentPermits>> waiting = agent.acquiring(name, 1, tck.patience());
+            CompletableFuture<Optional<AgentPermits>> waiting = agent.acquiring(name, 1, tck.patience());
             Pause.millis(20 + tck.random().nextInt(30));
             assertThat(waiting).as("a waiter while the permit is held").isNotDone();
             long released = System.nanoTime();
@@ -79,6 +88,58 @@ public abstract class CrossProcessRules {
             held = tck.take(tck.home().semaphore(name), 1).get(0);
         }
         held.release();
+    }
+
+    /** Of several waiting processes one may look often; the others depend on what they are told. */
+    @Test
+    @Rule("2.1")
+    void eachReleaseReachesTheWaitersOfEachProcess(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = List.of(tck.agent(Waiters.hinted(tck)), tck.agent(Waiters.hinted(tck)));
+        for (Agent agent : agents) {
+            // Connects, and loads what waiting takes.
+            agent.release(agent.take(name));
+            Permit held = tck.take(here, 1).get(0);
+            assertThat(agent.acquire(name, 1, tck.quiet())).isEmpty();
+            held.release();
+        }
+        for (int unused : tck.repeat(12, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
+            for (Agent agent : agents) {
+                waiting.add(agent.acquiring(name, 1, tck.patience()));
+            }
+            Pause.millis(60 + tck.random().nextInt(30));
+            long released = System.nanoTime();
+            held.release();
+            int first = first(tck, waiting);
+            for (int i : List.of(first, 1 - first)) {
+                AgentPermits there = served(tck, waiting.get(i), released);
+                Pause.millis(20);
+                released = System.nanoTime();
+                agents.get(i).release(there);
+            }
+        }
+    }
+
+    private static int first(TckFixture tck, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        tck.await(
+                "a release reaches one of two waiting processes",
+                tck.guarantees().wakeUpBound().plus(tck.quiet()),
+                () -> waiting.stream().anyMatch(CompletableFuture::isDone));
+        return waiting.get(0).isDone() ? 0 : 1;
+    }
+
+    private static AgentPermits served(
+            TckFixture tck, CompletableFuture<Optional<AgentPermits>> waiting, long released) {
+        tck.await(
+                "a release reaches a waiting process whose own timer is far away",
+                tck.guarantees().wakeUpBound().plus(tck.quiet()),
+                waiting::isDone);
+        AgentPermits there = waiting.join().orElseThrow();
+        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
+        return there;
     }
 
     @Test
@@ -92,6 +153,86 @@ public abstract class CrossProcessRules {
         agent.closeClient();
         tck.await("the permit of a closed client is free", tck.guarantees().wakeUpBound(), waiter::isDone);
         waiter.get().release();
+    }
+
+    /** Something that is done to a semaphore of one slot while one holds that, by its own client and by another one. */
+    @FunctionalInterface
+    private interface Deed {
+        void run(SemaphoreClient holder, SemaphoreClient other, String name) throws Exception;
+    }
+
+    private static Map<String, Deed> deeds(TckFixture tck) {
+        Map<String, Deed> deeds = new LinkedHashMap<>();
+        deeds.put("nothing", (holder, other, name) -> {});
+        deeds.put("descriptions", (holder, other, name) -> {
+            holder.admin().describe(name);
+            other.admin().describe(name);
+        });
+        deeds.put("looks at the status", (holder, other, name) -> {
+            holder.admin().status(name);
+            other.admin().status(name);
+        });
+        deeds.put("looks at what is free", (holder, other, name) -> {
+            holder.semaphore(name).availablePermits();
+            other.semaphore(name).availablePermits();
+        });
+        deeds.put("waits for retired holders", (holder, other, name) -> {
+            holder.admin().awaitReleased(name, Duration.ZERO);
+            other.admin().awaitReleased(name, Duration.ZERO);
+        });
+        deeds.put("refused attempts", (holder, other, name) -> {
+            assertThat(holder.semaphore(name).tryAcquire()).isEmpty();
+            assertThat(other.semaphore(name).tryAcquire()).isEmpty();
+        });
+        deeds.put("waits that time out", (holder, other, name) -> {
+            assertThat(holder.semaphore(name).tryAcquire(SHORTLY)).isEmpty();
+            assertThat(other.semaphore(name).tryAcquire(SHORTLY)).isEmpty();
+        });
+        deeds.put("a client that comes and goes", (holder, other, name) -> {
+            try (SemaphoreClient guest = tck.client()) {
+                guest.admin().describe(name);
+                assertThat(guest.semaphore(name).tryAcquire()).isEmpty();
+            }
+        });
+        deeds.put("a second create", (holder, other, name) -> {
+            holder.admin().create(name, 1);
+            other.admin().ensure(name, 1);
+        });
+        deeds.put("growing and shrinking", (holder, other, name) -> {
+            other.admin().resize(name, 2);
+            holder.semaphore(name).acquire(tck.patience()).release();
+            holder.admin().resize(name, 1);
+        });
+        deeds.put("destroying and creating", (holder, other, name) -> {
+            other.admin().destroy(name);
+            other.admin().create(name, 1);
+        });
+        deeds.put("destroying and creating by the holder's client", (holder, other, name) -> {
+            holder.admin().destroy(name);
+            holder.admin().create(name, 1);
+        });
+        return deeds;
+    }
+
+    @Test
+    @Rule({"8.15", "9.3"})
+    void whateverIsDoneToAHeldSlotLetsNobodyInNowOrLater(TckFixture tck) throws Exception {
+        SemaphoreClient other = tck.client();
+        Map<String, Permit> held = new LinkedHashMap<>();
+        for (Map.Entry<String, Deed> deed : deeds(tck).entrySet()) {
+            String name = tck.create(1);
+            held.put(
+                    "after " + deed.getKey(),
+                    tck.take(tck.home().semaphore(name), 1).get(0));
+            deed.getValue().run(tck.home(), other, name);
+        }
+        if (tck.harness().link().isPresent()) {
+            Route route = tck.route();
+            Permit permit = tck.take(route.client().semaphore(tck.create(1)), 1).get(0);
+            route.proxy().cut(Ending.RESET);
+            held.put("after a cut", permit);
+        }
+        Outsider.assertRefused(tck, held, Set.of("after a cut"));
     }
 
     @Test

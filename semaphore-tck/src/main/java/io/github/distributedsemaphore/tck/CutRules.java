@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -23,6 +24,14 @@ import org.junit.jupiter.api.Test;
 /** Rules of sections 5, 13 and 16 about a link that is cut and comes back: calls, waiters, connections. */
 @Section
 public abstract class CutRules {
+    /** Of one connection in a window. */
+    private static final long MOST_SIGNS_OF_LIFE = 1;
+
+    private static final Duration LONGEST_WINDOW = Duration.ofSeconds(5);
+
+    /** A client whose link is whole again has what it needs after this time. */
+    private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
+
     /** For subclasses. */
     protected CutRules() {}
 
@@ -145,6 +154,29 @@ public abstract class CutRules {
         }
     }
 
+    @Test
+    @Rule({"2.1", "13.2"})
+    void afterACutReleasesReachTheWaiterAgain(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client(Waiters.hinted(tck)).semaphore(name);
+        DistributedSemaphore other = tck.client(Waiters.hinted(tck)).semaphore(name);
+        for (Ending ending : new Ending[] {Ending.RESET, Ending.FINISH}) {
+            Permit held = tck.take(other, 1).get(0);
+            Task<Permit> waiter = waiting(tck, semaphore);
+            Pause.millis(tck.quiet().toMillis());
+            route.proxy().cut(ending);
+            Pause.millis(tck.scaled(BACK_AFTER_A_CUT).toMillis());
+            assertThat(waiter.isDone())
+                    .as("a waiter whose link was cut ended: %s", waiter)
+                    .isFalse();
+            long since = System.nanoTime();
+            held.release();
+            Waiters.served(tck, waiter, since, "a release did not reach a waiter whose link was cut and is whole again")
+                    .release();
+        }
+    }
+
     private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {
         Task<Permit> waiter = tck.spawn("waiter behind a cut", () -> semaphore.acquire(Duration.ofHours(1)));
         waiter.awaitBlocked();
@@ -160,6 +192,65 @@ public abstract class CutRules {
                     .isInstanceOfAny(BackendUnavailableException.class, OutcomeUnknownException.class);
             return null;
         }
+    }
+
+    @Test
+    @Rule({"4.6", "13.3"})
+    void aReleaseThatFailedIsTriedAgainWhileTheClientHoldsAnother(TckFixture tck) {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        for (int round = 0; round < 2; round++) {
+            List<Permit> permits = tck.take(semaphore, 2);
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(Ending.RESET);
+            Attempt.of(tck, "release", permits.get(0)::release).ended();
+            refusal.heal();
+            new Observer(tck, tck.home().semaphore(name))
+                    .awaitAtLeastFree(1, "a release that failed for a cut link is tried again when the link is whole");
+            permits.get(1).close();
+            new Observer(tck, tck.home().semaphore(name)).awaitFree(2, "both are released");
+            Observer.assertWorks(tck, semaphore);
+        }
+        tck.assertFree(name, 2);
+    }
+
+    /** What a client says that holds nothing and waits for nothing is no more than signs of life of its connections. */
+    @Test
+    @Rule("16.6")
+    void aClientThatHoldsNothingAndWaitsForNothingFallsSilent(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Duration window = window(tck);
+        Permit held = semaphore.acquire(tck.patience());
+        Pause.millis(window.toMillis());
+        long holding = said(route, window);
+        held.release();
+        // A held slot that was waited for is watched for a little longer.
+        Permit other = tck.take(tck.home().semaphore(name), 1).get(0);
+        assertThat(semaphore.tryAcquire(tck.quiet())).isEmpty();
+        other.release();
+        Pause.millis(window.toMillis() / 2);
+        long idle = said(route, window);
+        long perConnection = MOST_SIGNS_OF_LIFE * Math.max(1, route.proxy().openConnections());
+        assertThat(idle)
+                .as(
+                        "messages in %s of a client that holds nothing; while it held one it sent %d, and it has %d connections",
+                        window, holding, route.proxy().openConnections())
+                .isLessThanOrEqualTo(perConnection);
+    }
+
+    /** Long enough for several renewals. */
+    private static Duration window(TckFixture tck) {
+        Duration detection = tck.scaled(tck.guarantees().detectionMax());
+        return detection.compareTo(LONGEST_WINDOW) < 0 ? detection : LONGEST_WINDOW;
+    }
+
+    private static long said(Route route, Duration window) {
+        long before = route.proxy().messages(Direction.REQUESTS);
+        Pause.millis(window.toMillis());
+        return route.proxy().messages(Direction.REQUESTS) - before;
     }
 
     @Test

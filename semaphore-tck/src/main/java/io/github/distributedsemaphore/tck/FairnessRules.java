@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -98,6 +99,37 @@ public abstract class FairnessRules {
         assertThat(order)
                 .as("the order in which waiters 0 to 2 were served after two others had left")
                 .containsExactly(0, 1, 2);
+    }
+
+    @Test
+    @Rule("11.2")
+    void whenALargeRequestLeavesThoseBehindItAreServedAtOnce(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
+        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
+        for (boolean byInterrupt : new boolean[] {true, false}) {
+            Task<PermitGroup> large = tck.spawn(
+                    "large request", () -> semaphore.acquire(2, byInterrupt ? tck.patience() : Duration.ofMillis(400)));
+            large.awaitBlocked();
+            Task<Permit> small = Waiters.blocked(tck, "small request behind a large one", semaphore);
+            assertThat(small.isDone()).isFalse();
+            if (byInterrupt) {
+                large.interrupt();
+                large.failure(InterruptedException.class);
+            } else {
+                large.failure(SemaphoreTimeoutException.class);
+            }
+            Waiters.served(tck, small, large.endedAt(), "those behind a large request that left were not served")
+                    .release();
+        }
+        CompletableFuture<PermitGroup> large = semaphore.acquireAsync(2);
+        Task<Permit> small = Waiters.blocked(tck, "small request behind a future", semaphore);
+        long since = System.nanoTime();
+        large.cancel(true);
+        Waiters.served(tck, small, since, "those behind a large request that was cancelled were not served")
+                .release();
+        held.release();
+        tck.assertFree(name, 2);
     }
 
     /** No order is promised between clients: their shares are noted, and that each has one is asserted. */

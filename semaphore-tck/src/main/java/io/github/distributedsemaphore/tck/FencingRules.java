@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.history.Workload;
@@ -82,6 +83,55 @@ public abstract class FencingRules {
                 .as("epoch after the crash of the holder of epoch %d", before)
                 .isGreaterThan(before);
         next.release();
+    }
+
+    @Test
+    @Rule("7.2")
+    void fencesGoOnRisingAfterAHolderWasRemoved(TckFixture tck) throws Exception {
+        requireFencing(tck);
+        String name = tck.create(1);
+        long before = -1;
+        for (int round = 0; round < 3; round++) {
+            Permit removed = tck.take(tck.home().semaphore(name), 1).get(0);
+            assertThat(removed.fence().epoch())
+                    .as("epoch of slot %d after its holder, of epoch %d, was removed", removed.slot(), before)
+                    .isGreaterThan(before);
+            before = removed.fence().epoch();
+            tck.state().removeHolder(name, removed.slot());
+            Permit next = tck.client().semaphore(name).acquire(tck.patience());
+            assertThat(next.slot()).as("the slot that is granted next").isEqualTo(removed.slot());
+            assertThat(next.fence().epoch())
+                    .as("epoch of slot %d after its holder, of epoch %d, was removed", next.slot(), before)
+                    .isGreaterThan(before);
+            before = next.fence().epoch();
+            assertThat(removed.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
+            next.release();
+        }
+    }
+
+    @Test
+    @Rule("7.2")
+    void fencesGoOnRisingAfterASlotWasRemovedAndAdded(TckFixture tck) {
+        requireFencing(tck);
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        long before = -1;
+        for (int round = 0; round < 3; round++) {
+            List<Permit> held = tck.take(semaphore, 2);
+            long epoch = held.stream()
+                    .filter(permit -> permit.slot() == 2)
+                    .findFirst()
+                    .orElseThrow()
+                    .fence()
+                    .epoch();
+            assertThat(epoch)
+                    .as("epoch of slot 2 after it was removed and added, before it was %d", before)
+                    .isGreaterThan(before);
+            before = epoch;
+            tck.client().admin().resize(name, 1);
+            held.forEach(Permit::close);
+            tck.client().admin().resize(name, 2);
+        }
     }
 
     @Test

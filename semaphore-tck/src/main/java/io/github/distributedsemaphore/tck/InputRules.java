@@ -9,9 +9,12 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -116,6 +119,45 @@ public abstract class InputRules {
             permits.get(i).close();
             tck.assertFree(start + HOSTILE.get(i), 1);
         }
+    }
+
+    @Test
+    @Rule({"12.2", "1.11", "9.5"})
+    void generatedNamesAreNamesOfTheirOwnAndListedAsTheyAre(TckFixture tck) {
+        String start = tck.uniqueName("pairs");
+        Map<String, Permit> held = new LinkedHashMap<>();
+        for (String ending : HostileNames.endings(tck.random())) {
+            String name = start + ending;
+            try {
+                tck.create(name, 1);
+            } catch (IllegalArgumentException e) {
+                // A backend may refuse a name, but not change it.
+                continue;
+            }
+            Optional<Permit> permit = tck.home().semaphore(name).tryAcquire();
+            assertThat(permit)
+                    .as("the name %s shares its permit with one of these: %s", escaped(name), held.keySet())
+                    .isPresent();
+            held.put(escaped(name), permit.orElseThrow());
+        }
+        assertThat(held).as("names that are allowed").hasSizeGreaterThan(10);
+        if (tck.has(Capability.LISTING)) {
+            List<String> listed = tck.home().admin().names().stream()
+                    .filter(name -> name.startsWith(start))
+                    .map(InputRules::escaped)
+                    .toList();
+            assertThat(listed).as("the names that are listed").containsExactlyInAnyOrderElementsOf(held.keySet());
+        }
+        held.values().forEach(Permit::close);
+    }
+
+    /** So that a message shows how two names differ. */
+    private static String escaped(String name) {
+        StringBuilder text = new StringBuilder();
+        name.chars()
+                .forEach(c -> text.append(
+                        c > ' ' && c < 127 && c != '\\' ? Character.toString(c) : String.format("\\u%04x", c)));
+        return text.toString();
     }
 
     @Test

@@ -6,13 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
-import io.github.distributedsemaphore.SemaphoreAdmin;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
@@ -23,39 +19,35 @@ public abstract class InterruptRules {
     /** For subclasses. */
     protected InterruptRules() {}
 
-    private static Map<String, Callable<?>> waits(TckFixture tck, DistributedSemaphore semaphore) {
-        Duration longer = tck.patience().multipliedBy(2);
-        Map<String, Callable<?>> waits = new LinkedHashMap<>();
-        waits.put("acquire()", semaphore::acquire);
-        waits.put("acquire(maxWait)", () -> semaphore.acquire(longer));
-        waits.put("tryAcquire(maxWait)", () -> semaphore.tryAcquire(longer));
-        waits.put("acquire(permits)", () -> semaphore.acquire(2));
-        waits.put("acquire(permits, maxWait)", () -> semaphore.acquire(2, longer));
-        waits.put("tryAcquire(permits, maxWait)", () -> semaphore.tryAcquire(2, longer));
-        waits.put("withPermit(maxWait, task)", () -> semaphore.withPermit(longer, permit -> permit.slot()));
-        return waits;
+    /** Calls for permits of a full semaphore, and for the release of its slot that was removed. */
+    private static final WaitingCalls.For[] OF_HOLDERS = {WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER};
+
+    /** Takes all permits of a semaphore of three, and shrinks it to two. */
+    private static List<Permit> full(TckFixture tck, String name) {
+        List<Permit> held = tck.take(tck.client().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        return held;
+    }
+
+    private static List<WaitingCalls.Call> blocking(WaitingCalls.For... what) {
+        return WaitingCalls.waitingFor(what).stream()
+                .filter(WaitingCalls.Call::isBlocking)
+                .toList();
     }
 
     @Test
     @Rule("3.4")
     void anInterruptDuringTheWaitEndsItAndTakesNothing(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        List<Permit> held = tck.take(tck.client().semaphore(name), 2);
-        for (Map.Entry<String, Callable<?>> wait :
-                waits(tck, tck.home().semaphore(name)).entrySet()) {
-            Task<Boolean> waiter = tck.spawn(wait.getKey(), () -> {
-                assertThatThrownBy(() -> wait.getValue().call(), "an interrupted %s", wait.getKey())
-                        .isInstanceOf(InterruptedException.class);
-                return Thread.currentThread().isInterrupted();
-            });
+        String name = tck.create(3);
+        List<Permit> held = full(tck, name);
+        for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
+            Task<Boolean> waiter = interrupted(tck, call, name, false);
             waiter.awaitBlocked();
             long since = System.nanoTime();
             waiter.interrupt();
-            tck.await("an interrupt ends " + wait.getKey(), tck.guarantees().callBound(), waiter::isDone);
+            tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
+            assertFlag(call, waiter);
             tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
-            assertThat(waiter.result())
-                    .as("the interrupt flag after the InterruptedException of %s", wait.getKey())
-                    .isFalse();
         }
         held.forEach(Permit::close);
         tck.assertFree(name, 2);
@@ -64,53 +56,39 @@ public abstract class InterruptRules {
     @Test
     @Rule("3.4")
     void anInterruptBeforeTheWaitTakesNothing(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        for (Map.Entry<String, Callable<?>> wait :
-                waits(tck, tck.home().semaphore(name)).entrySet()) {
-            Task<Boolean> waiter = tck.spawn(wait.getKey(), () -> {
-                Thread.currentThread().interrupt();
-                assertThatThrownBy(
-                                () -> wait.getValue().call(),
-                                "%s of an interrupted thread, with permits free",
-                                wait.getKey())
-                        .isInstanceOf(InterruptedException.class);
-                return Thread.currentThread().isInterrupted();
-            });
-            assertThat(waiter.result())
-                    .as("the interrupt flag after the InterruptedException of %s", wait.getKey())
-                    .isFalse();
-        }
-        tck.assertFree(name, 2);
-    }
-
-    @Test
-    @Rule("3.4")
-    void anInterruptEndsTheWaitForRetiredHolders(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        List<Permit> held = tck.take(tck.client().semaphore(name), 2);
-        SemaphoreAdmin admin = tck.home().admin();
-        admin.resize(name, 1);
-        Duration longer = tck.patience().multipliedBy(2);
-        for (boolean before : new boolean[] {false, true}) {
-            Task<Boolean> waiter = tck.spawn("awaitReleased", () -> {
-                if (before) {
-                    Thread.currentThread().interrupt();
-                }
-                assertThatThrownBy(() -> admin.awaitReleased(name, longer), "an interrupted awaitReleased")
-                        .isInstanceOf(InterruptedException.class);
-                return Thread.currentThread().isInterrupted();
-            });
-            if (!before) {
-                waiter.awaitBlocked();
-                waiter.interrupt();
-            }
-            tck.await("an interrupt ends awaitReleased", tck.guarantees().callBound(), waiter::isDone);
-            assertThat(waiter.result())
-                    .as("the interrupt flag after the InterruptedException of awaitReleased")
-                    .isFalse();
+        String free = tck.create(2);
+        String full = tck.create(3);
+        List<Permit> held = full(tck, full);
+        for (WaitingCalls.Call call : blocking(WaitingCalls.For.values())) {
+            assertFlag(call, interrupted(tck, call, free, true));
+            assertFlag(call, interrupted(tck, call, full, true));
         }
         held.forEach(Permit::close);
-        tck.assertFree(name, 1);
+        tck.assertFree(free, 2);
+        tck.assertFree(full, 2);
+    }
+
+    /** Makes a call on a thread that is, or will be, interrupted; returns whether the flag is there afterwards. */
+    private static Task<Boolean> interrupted(TckFixture tck, WaitingCalls.Call call, String name, boolean before) {
+        Duration longer = tck.patience().multipliedBy(2);
+        return tck.spawn(call.method(), () -> {
+            if (before) {
+                Thread.currentThread().interrupt();
+            }
+            assertThatThrownBy(
+                            () -> call.body().call(tck.home(), tck.home().semaphore(name), longer),
+                            "%s of a thread that %s interrupted",
+                            call,
+                            before ? "was" : "is")
+                    .isInstanceOf(InterruptedException.class);
+            return Thread.currentThread().isInterrupted();
+        });
+    }
+
+    private static void assertFlag(WaitingCalls.Call call, Task<Boolean> interrupted) {
+        assertThat(interrupted.result())
+                .as("the interrupt flag after the InterruptedException of %s", call)
+                .isFalse();
     }
 
     @Test

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
+import java.util.Random;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -20,6 +21,11 @@ import org.opentest4j.TestAbortedException;
 /** Rules of sections 1, 13 and 14 about a holder that is cut off: for a moment, and for so long that it loses its slot. */
 @Section
 public abstract class IsolationRules {
+    private static final int GRANTS = 4;
+
+    /** A quick run does not wait for the renewals of longer leases. */
+    private static final Duration LONGEST_RENEWALS = Duration.ofSeconds(6);
+
     /** For subclasses. */
     protected IsolationRules() {}
 
@@ -87,6 +93,69 @@ public abstract class IsolationRules {
             proxy.cut(Ending.RESET);
             return refusal;
         });
+    }
+
+    /**
+     * An overlap of the length of a slow answer hides behind margins and behind the time that a successor takes. That the time
+     * which is left gets shorter by as much as answers are late does not.
+     */
+    @Test
+    @Rule({"5.4", "1.10"})
+    void validityIsShorterByAsMuchAsAnswersAreLate(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        // One call of the adapter has a third of the bound, and many answers have to fit into that.
+        Duration late = shorter(
+                        tck.guarantees().detectionMax(),
+                        tck.guarantees().callBound().dividedBy(3))
+                .dividedBy(15);
+        long usual = longestLeft(tck, semaphore);
+        if (usual < 0) {
+            throw new TestAbortedException("the permits of this backend are valid until they are released");
+        }
+        long left;
+        try (LinkFault slow = route.proxy()
+                .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
+            left = longestLeft(tck, semaphore);
+            assertThat(slow.strikes()).as("answers that were late").isPositive();
+        }
+        assertThat(Duration.ofNanos(left))
+                .as(
+                        "the longest validity that is left when answers are %s late, at most %s without; "
+                                + "validity counts from before the request is sent",
+                        late, Duration.ofNanos(usual))
+                .isLessThan(Duration.ofNanos(usual).minus(late.dividedBy(2)));
+        tck.assertFree(name, 1);
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Takes permits and holds one for some renewals; returns the longest time that was left, or -1 if there is no end. */
+    private static long longestLeft(TckFixture tck, DistributedSemaphore semaphore) throws Exception {
+        long longest = 0;
+        for (int i = 0; i < GRANTS; i++) {
+            try (Permit permit = semaphore.acquire(tck.patience())) {
+                if (permit.validUntil().isNever()) {
+                    return -1;
+                }
+                longest = Math.max(longest, permit.validUntil().nanosFrom(System.nanoTime()));
+            }
+        }
+        Duration renewals = tck.scaled(tck.guarantees().detectionMax());
+        if (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0) {
+            Permit permit = semaphore.acquire(tck.patience());
+            long end = System.nanoTime() + renewals.toNanos();
+            while (System.nanoTime() - end < 0) {
+                longest = Math.max(longest, permit.validUntil().nanosFrom(System.nanoTime()));
+                Pause.millis(1);
+            }
+            permit.release();
+        }
+        return longest;
     }
 
     @Test

@@ -10,6 +10,9 @@ import java.util.Optional;
 
 /** Looks at a semaphore past the disturbed link, and waits for what must become of it. */
 final class Observer {
+    /** Within which a client that could not give something back tries again. */
+    private static final Duration AGAIN = Duration.ofSeconds(3);
+
     private final TckFixture tck;
     private final DistributedSemaphore semaphore;
 
@@ -31,6 +34,19 @@ final class Observer {
         for (int found = free(); found != count; found = free()) {
             if (System.nanoTime() - start > tck.scaled(settling(tck)).toNanos()) {
                 throw new AssertionError(otherwise + ": after " + tck.scaled(settling(tck)) + " there are " + found
+                        + " free where it must be " + count + "; " + holders());
+            }
+            Pause.millis(2);
+        }
+    }
+
+    /** For longer than a call and some repetitions must take, but shorter than a lease where that is longer. */
+    void awaitAtLeastFree(int count, String otherwise) {
+        Duration bound = tck.scaled(AGAIN);
+        long start = System.nanoTime();
+        for (int found = free(); found < count; found = free()) {
+            if (System.nanoTime() - start > bound.toNanos()) {
+                throw new AssertionError(otherwise + ": after " + bound + " there are " + found
                         + " free where it must be " + count + "; " + holders());
             }
             Pause.millis(2);

@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -79,6 +80,35 @@ public abstract class PauseRules {
                 .isEqualTo(Verification.HELD);
         assertThat(tck.client().semaphore(name).tryAcquire()).isEmpty();
         assertFenced(tck, held, successor);
+    }
+
+    /** What ended in the pause stays ended, although the client goes on and renews what it has taken since. */
+    @Test
+    @Rule({"6.3", "14.1"})
+    void aClientThatOversleptRenewsNothingOfOld(TckFixture tck) {
+        requireLease(tck);
+        String name = tck.create(2);
+        Agent agent = tck.agent();
+        List<AgentPermits> lost = List.of(agent.take(name), agent.take(name));
+        agent.stop();
+        Pause.millis(
+                tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet()).toMillis());
+        agent.resume();
+        tck.await(
+                "the holder is told of its loss",
+                tck.guarantees().lossNoticeBound().plus(tck.patience()),
+                () -> lost.stream()
+                        .allMatch(permit -> !agent.state(permit).losses().isEmpty()));
+        AgentPermits next = agent.take(name);
+        // For longer than a lease, which a renewal of the old one would lengthen.
+        Pause.millis(
+                tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet()).toMillis());
+        assertThat(tck.home().semaphore(name).availablePermits())
+                .as("the slot that was lost in a pause is free although its former holder has another one: free")
+                .isEqualTo(1);
+        assertThat(agent.verify(next)).isEqualTo(Verification.HELD);
+        assertThat(agent.release(next)).containsExactly(ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 2);
     }
 
     /** The holder may have believed in its permit for no longer than the backend declares. */

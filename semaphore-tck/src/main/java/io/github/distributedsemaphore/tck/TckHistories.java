@@ -2,21 +2,23 @@ package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.opentest4j.TestAbortedException;
 
 /**
  * How long histories are recorded under each kind of fault.
  *
- * @param shapes which kinds are recorded, as a regular expression; empty for a few that the seed chooses
+ * @param shapes which kinds are recorded, as a regular expression; empty for a few that the harness can bring about, by the seed
  * @param length for how long faults strike
  */
 record TckHistories(String shapes, Duration length) {
     private static final String ALL = ".*";
-    private static final int CHOSEN = 4;
+    private static final int CHOSEN = 5;
     private static final Duration QUICK = Duration.ofMillis(1_200);
     private static final Duration FULL = Duration.ofMinutes(3);
     private static final Duration LONG = Duration.ofSeconds(10);
@@ -40,18 +42,41 @@ record TckHistories(String shapes, Duration length) {
                 otherLength.isEmpty() ? length : Durations.parse(otherLength));
     }
 
-    /** Ends the test of a kind of fault that is not recorded in this run. */
-    void require(FaultShape shape, long seed) {
-        List<FaultShape> shuffled = Arrays.asList(FaultShape.values());
-        Collections.shuffle(shuffled, new Random(seed));
-        boolean chosen = shapes.isEmpty()
-                ? shuffled.subList(0, CHOSEN).contains(shape)
+    /**
+     * Ends the test of a kind of fault that is not recorded in this run.
+     *
+     * @param possible the kinds that the harness can bring about
+     */
+    void require(FaultShape shape, Set<FaultShape> possible, long seed) {
+        boolean wanted = shapes.isEmpty()
+                ? chosen(possible, seed).contains(shape)
                 : shape.name().matches(shapes);
-        if (!chosen) {
+        // What the harness cannot bring about says so itself, with what it lacks.
+        if (!wanted && possible.contains(shape)) {
             throw new TestAbortedException(
-                    shape + " is not among the kinds of faults that this run records: a quick one records " + CHOSEN
-                            + " of " + shuffled.size() + ", by its seed");
+                    shape + " is not among the kinds of faults that this run records: a quick one records "
+                            + chosen(possible, seed) + ", by its seed");
         }
+    }
+
+    /** Changes of the limit, one kind of fault from each place, and more by the seed: of those that can be brought about. */
+    static Set<FaultShape> chosen(Set<FaultShape> possible, long seed) {
+        List<FaultShape> shuffled = new ArrayList<>(possible);
+        Collections.sort(shuffled);
+        Collections.shuffle(shuffled, new Random(seed));
+        Set<FaultShape> chosen = EnumSet.noneOf(FaultShape.class);
+        Set<FaultShape.Place> places = EnumSet.noneOf(FaultShape.Place.class);
+        for (FaultShape shape : shuffled) {
+            if (places.add(shape.place())) {
+                chosen.add(shape);
+            }
+        }
+        for (FaultShape shape : shuffled) {
+            if (chosen.size() < CHOSEN) {
+                chosen.add(shape);
+            }
+        }
+        return chosen;
     }
 
     private boolean isLong() {

@@ -14,7 +14,9 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -63,33 +65,36 @@ public abstract class TimeoutRules {
     @Test
     @Rule("3.2")
     void aTimedAttemptFailsNotBeforeItsTimeAndSoonAfterIt(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        List<Permit> held = tck.take(tck.client().semaphore(name), 2);
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.client().semaphore(name), 3);
+        tck.client().admin().resize(name, 2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         Duration wait = Duration.ofMillis(60);
-        Duration slack = tck.guarantees().callBound();
-        List<Action> attempts = List.of(
-                () -> assertThat(semaphore.tryAcquire(wait))
-                        .as("a permit beyond the limit")
-                        .isEmpty(),
-                () -> assertThat(semaphore.tryAcquire(2, wait))
-                        .as("permits beyond the limit")
-                        .isEmpty(),
-                () -> refused(name, () -> semaphore.acquire(wait)),
-                () -> refused(name, () -> semaphore.acquire(2, wait)),
-                () -> refused(name, () -> joined(tck, semaphore.acquireAsync(wait))),
-                () -> refused(name, () -> joined(tck, semaphore.acquireAsync(2, wait))));
-        for (Action attempt : attempts) {
-            long since = System.nanoTime();
-            attempt.run();
-            long took = System.nanoTime() - since;
-            assertThat(Duration.ofNanos(took))
-                    .as("gave up before its time was over")
-                    .isGreaterThanOrEqualTo(wait);
-            tck.assertWithin(Bound.TIMEOUT_SLACK, slack, took - wait.toNanos());
+        for (WaitingCalls.Call call :
+                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
+            if (call.isLimited()) {
+                long since = System.nanoTime();
+                assertEmptyHanded(name, call, () -> call.body().call(tck.home(), semaphore, wait));
+                long took = System.nanoTime() - since;
+                assertThat(Duration.ofNanos(took))
+                        .as("%s gave up before its time was over", call)
+                        .isGreaterThanOrEqualTo(wait);
+                tck.assertWithin(Bound.TIMEOUT_SLACK, tck.guarantees().callBound(), took - wait.toNanos());
+            }
         }
         held.forEach(Permit::close);
         tck.assertFree(name, 2);
+    }
+
+    /** A wait whose time is over returns nothing or false, or throws. */
+    private static void assertEmptyHanded(String name, WaitingCalls.Call what, Callable<?> call) throws Exception {
+        try {
+            assertThat(call.call())
+                    .as("what %s returned where nothing came free", what)
+                    .isIn(Optional.empty(), false);
+        } catch (SemaphoreTimeoutException e) {
+            assertThat(e).hasMessageContaining(name);
+        }
     }
 
     private static void refused(String name, Callable<?> attempt) {
@@ -219,6 +224,30 @@ public abstract class TimeoutRules {
         assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
                 .isInstanceOf(SemaphoreClosedException.class);
         assertThat(held).as("permits after their client was closed").noneMatch(Permit::isValid);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.7")
+    void closingAClientEndsEveryCallThatWaits(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Duration longer = tck.patience().multipliedBy(2);
+        Map<WaitingCalls.Call, Task<?>> waiters = new LinkedHashMap<>();
+        for (WaitingCalls.Call call :
+                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
+            waiters.put(call, tck.spawn(call.method(), () -> call.body().call(leaving, semaphore, longer)));
+        }
+        waiters.values().forEach(Task::awaitBlocked);
+        leaving.close();
+        waiters.forEach((call, waiter) -> {
+            tck.await("closing a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
+            waiter.failure(SemaphoreClosedException.class);
+        });
+        held.forEach(Permit::close);
         tck.assertFree(name, 2);
     }
 

@@ -45,7 +45,7 @@ public final class UriAccess implements ServerAccess {
     }
 
     static SemaphoreClient connect(String uri, ClientSpec spec) {
-        SemaphoreClientBuilder builder = SemaphoreClient.builder(uri);
+        SemaphoreClientBuilder builder = SemaphoreClient.builder(spec.without(uri));
         if (!spec.label().isEmpty()) {
             builder.label(spec.label());
         }

@@ -13,6 +13,15 @@ import java.util.concurrent.TimeoutException;
 final class Waiters {
     private Waiters() {}
 
+    /**
+     * A client that learns of a release by a hint or, by its own timer, long after every bound: that a hint was lost shows. Long
+     * leases, because waiters ask again when one of them may have ended.
+     */
+    static ClientSpec hinted(TckFixture tck) {
+        ClientSpec hinted = ClientSpec.plain().with("recheck", "1m");
+        return tck.harness().agents().isPresent() ? hinted.with("detection", "1m") : hinted;
+    }
+
     /** Starts a thread that acquires, and returns when it waits. */
     static Task<Permit> blocked(TckFixture tck, String what, DistributedSemaphore semaphore) {
         Task<Permit> waiter = tck.spawn(what, () -> semaphore.acquire(tck.patience()));

@@ -21,7 +21,7 @@ class RuleBookTest {
 
     @Test
     void hasAllRules() {
-        assertThat(RuleBook.load().rules()).hasSize(125);
+        assertThat(RuleBook.load().rules()).hasSize(126);
     }
 
     @Test

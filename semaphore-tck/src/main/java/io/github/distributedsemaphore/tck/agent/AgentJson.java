@@ -16,7 +16,7 @@ final class AgentJson {
 
     static JsonObject connect(String uri, ClientSpec spec) {
         JsonObject request = new JsonObject();
-        request.addProperty("uri", uri);
+        request.addProperty("uri", spec.without(uri));
         JsonObject settings = new JsonObject();
         spec.settings().forEach(settings::addProperty);
         if (!spec.label().isEmpty()) {

@@ -23,6 +23,8 @@ abstract class ProxyPort implements AutoCloseable {
     private final AtomicLong attempts = new AtomicLong();
     private final AtomicLong requestBytes = new AtomicLong();
     private final AtomicLong answerBytes = new AtomicLong();
+    private final AtomicLong requests = new AtomicLong();
+    private final AtomicLong answers = new AtomicLong();
     private volatile InetSocketAddress server;
 
     ProxyPort(InetSocketAddress server) {
@@ -87,6 +89,17 @@ abstract class ProxyPort implements AutoCloseable {
         return (direction == Direction.REQUESTS ? requestBytes : answerBytes).get();
     }
 
+    /**
+     * Counts the pieces of data that arrived in one direction, also those that went no further. A request that fits into one piece
+     * is one; several requests at once may be one too.
+     *
+     * @param direction which way
+     * @return how many since the start
+     */
+    public long messages(Direction direction) {
+        return (direction == Direction.REQUESTS ? requests : answers).get();
+    }
+
     /** Says for a message what went through. */
     String carried() {
         return "the link to " + server + " (" + attempts() + " connections, " + openConnections() + " of them open, "
@@ -144,6 +157,7 @@ abstract class ProxyPort implements AutoCloseable {
 
     byte[] through(Line line, Direction direction, byte[] bytes) throws IOException {
         (direction == Direction.REQUESTS ? requestBytes : answerBytes).addAndGet(bytes.length);
+        (direction == Direction.REQUESTS ? requests : answers).incrementAndGet();
         byte @Nullable [] rest = bytes;
         for (LinkFault fault : faults) {
             rest = fault.carry(line, direction, rest);

@@ -62,7 +62,8 @@ class MutantsTest {
             "9.2", "the process of a holder that is shown is killed",
             "14.1", "the process of a holder is stopped",
             "14.2", "the process of a waiter is stopped",
-            "16.4", "what a killed process left");
+            "16.4", "what a killed process left",
+            "16.6", "planted in the real engine, over Redis");
 
     private static final Map<String, String> TABLE = Collections.synchronizedMap(new TreeMap<>());
 

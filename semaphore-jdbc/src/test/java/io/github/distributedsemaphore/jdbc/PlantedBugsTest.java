@@ -1,0 +1,72 @@
+package io.github.distributedsemaphore.jdbc;
+
+import io.github.distributedsemaphore.tck.planted.PlantedBug;
+import io.github.distributedsemaphore.tck.planted.PlantedRun;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The kit finds mistakes in this adapter and in what it is built on. */
+class PlantedBugsTest {
+    private static final List<PlantedBug> BUGS = List.of(
+            PlantedBug.of(
+                    "a write of unknown outcome is called unavailable",
+                    "1.7",
+                    "of which was said that it changed nothing",
+                    "semaphore-jdbc",
+                    "jdbc/JdbcStore.java",
+                    "call[0] != null && call[0].sent",
+                    "false"),
+            support(
+                    "validity is counted from the answer",
+                    "5.4",
+                    "the longest validity that is left",
+                    "CasBackend.java",
+                    "return Deadline.after(seen.sent(), Duration",
+                    "return Deadline.after(System.nanoTime(), Duration"),
+            support(
+                    "a renewal revives all that the session ever had",
+                    "14.1",
+                    "the holder is told of its loss",
+                    "CasSession.java",
+                    "private volatile boolean ended;",
+                    "private volatile boolean ended; private final Set<Hold> ever = new HashSet<>();",
+                    "for (Hold hold : holds) { switch (row.extend(id, hold, end)) {",
+                    """
+                    ever.addAll(holds);
+                    for (Hold hold : ever) {
+                        if (row.held.putIfAbsent(hold.slot(), new CasRow.Held(id, hold, end, 0, backend.settings().self())) == null) {
+                            row.touch();
+                        }
+                    }
+                    for (Hold hold : holds) { switch (row.extend(id, hold, end)) {
+                    """,
+                    "giveBack(row); for (int permits",
+                    "ever.removeAll(request.giveBack()); giveBack(row); for (int permits"),
+            support(
+                    "a release compares no epochs",
+                    "4.4",
+                    "successor in the same client",
+                    "CasRow.java",
+                    "if (state(session, hold) == HoldState.LOST) { refused = true; return false; } held.remove(hold.slot());",
+                    """
+                    Held one = held.get(hold.slot());
+                    if (one == null || !one.session().equals(session)) { refused = true; return false; }
+                    held.remove(hold.slot());
+                    """));
+
+    @TempDir
+    Path folder;
+
+    private static PlantedBug support(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-api", "spi/support/" + source, oldAndNew);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> theKitFindsWhatIsPlanted() {
+        return new PlantedRun(PostgresTckTest.class, folder).tests(BUGS);
+    }
+}

@@ -1,0 +1,80 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.tck.planted.PlantedBug;
+import io.github.distributedsemaphore.tck.planted.PlantedRun;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The kit finds mistakes in this adapter, and in the engine as far as a link shows them. */
+class PlantedBugsTest {
+    private static final List<PlantedBug> BUGS = List.of(
+            in(
+                    "create after destroy leaves an end to what holders have",
+                    "8.15",
+                    "after destroying and creating",
+                    "RedisAdmin.java",
+                    "transaction.add(RedisVerb.PERSIST, key);",
+                    "LOG.trace(key);"),
+            in(
+                    "validity is counted from the answer",
+                    "5.4",
+                    "the longest validity that is left",
+                    "RedisLiveness.java",
+                    "return Deadline.at(sentNanos + left - margin);",
+                    "return Deadline.at(System.nanoTime() + left - margin);"),
+            in(
+                    "dead waiters stay in the queue",
+                    "16.4",
+                    "has grown",
+                    "RedisPruning.java",
+                    "batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));",
+                    ""),
+            in(
+                    "after a cut nobody subscribes again",
+                    "2.1",
+                    "did not reach a waiter whose link was cut",
+                    "RedisChannels.java",
+                    ".thenCompose(connection -> subscribe(connection, listeners.keySet()))",
+                    ".thenApply(connection -> connection.isOpen())"),
+            engine(
+                    "renewals go on with nothing held",
+                    "16.6",
+                    "of a client that holds nothing",
+                    "SessionKeeper.java",
+                    "if (current == null || asked.isEmpty()) {",
+                    "if (current == null) {"),
+            engine(
+                    "the next in the queue is not asked for when the first leaves",
+                    "11.2",
+                    "were not served",
+                    "Agenda.java",
+                    "ask |= head != null && !head.isAttempted();",
+                    "ask |= head == null && ask;"),
+            engine(
+                    "a release that certainly failed is not tried again",
+                    "4.6",
+                    "is tried again when the link is whole",
+                    "Exchanges.java",
+                    "agenda.keep(postponed); outage.retryLater();",
+                    "outage.retryLater();"));
+
+    @TempDir
+    Path folder;
+
+    private static PlantedBug in(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-redis", "redis/" + source, oldAndNew);
+    }
+
+    private static PlantedBug engine(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-api", "internal/" + source, oldAndNew);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> theKitFindsWhatIsPlanted() {
+        return new PlantedRun(RedisTckTest.class, folder).tests(BUGS);
+    }
+}
