@@ -115,6 +115,11 @@ public class EngineBenchmark {
         /** For JMH. */
         public ScarceWithMeters() {
             super(3);
+        }
+
+        @Override
+        public void create() {
+            super.create();
             measure();
         }
     }
