@@ -285,7 +285,7 @@ public final class CasBackend implements SemaphoreBackend {
 
     /** Removes what holders of a destroyed semaphore leave that never give it back, on the engine's threads. */
     void sweepLater(String name, long millis) {
-        CompletableFuture.delayedExecutor(Math.max(2, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
+        CompletableFuture.delayedExecutor(Math.max(0, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
                 .execute(() -> sweep(name));
     }
 
@@ -300,7 +300,7 @@ public final class CasBackend implements SemaphoreBackend {
                 }
             });
             CasRow row = outcome.row();
-            if (row.limit == 0 && !row.encode().isEmpty()) {
+            if (row.limit == 0 && !row.held.isEmpty()) {
                 sweepLater(name, outcome.millisToLastEnd());
             }
         } catch (SemaphoreException e) {

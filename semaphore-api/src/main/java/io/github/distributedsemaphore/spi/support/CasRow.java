@@ -152,12 +152,14 @@ final class CasRow {
         return words;
     }
 
-    /**
-     * Returns the stored form; nothing where there is neither a semaphore nor a holder. A row stays while its epochs are not behind
-     * the clock, or a semaphore that is created again in the same millisecond would repeat them.
-     */
+    /** Whether a semaphore that is created in this millisecond, after this one is removed, would repeat epochs. */
+    boolean isAheadOfClock() {
+        return lastEpoch >= clock * EPOCHS_PER_MILLI;
+    }
+
+    /** Returns the stored form; nothing where there is neither a semaphore nor a holder. */
     String encode() {
-        if (limit == 0 && held.isEmpty() && lastEpoch < clock * EPOCHS_PER_MILLI) {
+        if (limit == 0 && held.isEmpty()) {
             return "";
         }
         StringBuilder text = new StringBuilder(FORMAT + " " + limit + " " + lastEpoch);

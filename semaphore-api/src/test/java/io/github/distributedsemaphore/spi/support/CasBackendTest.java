@@ -206,26 +206,6 @@ class CasBackendTest {
         assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
     }
 
-    @Test
-    void epochsRiseOverDestructionInTheSameMillisecond() {
-        List<Hold> before = take(session, 2);
-        ExchangeResult unused = session.exchange(request(before));
-        assertThat(backend.admin().destroy("jobs")).isTrue();
-        assertThat(backend.admin().names()).isEmpty();
-        create();
-
-        assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
-    }
-
-    @Test
-    void whatADestroyedSemaphoreLeavesForItsEpochsIsRemovedSoon() {
-        ExchangeResult unused = session.exchange(request(take(session, 2)));
-        assertThat(backend.admin().destroy("jobs")).isTrue();
-        store.passes(50);
-
-        await().until(store::isEmpty);
-    }
-
     private static ExchangeRequest waiting(List<Hold> giveBack, Integer... wants) {
         return new ExchangeRequest(giveBack, List.of(wants), 10, true);
     }
