@@ -21,7 +21,7 @@ interface Mutant {
      *
      * @param section the section that holds the rule
      * @param rule the rule it breaks
-     * @param message what the rule then says, in part
+     * @param message what the rule then says, in part; several of which one is enough are separated by a bar
      * @param harness makes it, with everything that it shares, anew
      */
     record Recipe(Class<?> section, String rule, String message, Supplier<SemaphoreTckHarness> harness) {}
