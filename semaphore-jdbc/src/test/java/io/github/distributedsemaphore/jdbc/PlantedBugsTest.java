@@ -7,9 +7,11 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The kit finds mistakes in this adapter and in what it is built on. */
+/** The kit finds mistakes in this adapter and in what it is built on. By {@code ./verify planted}: some minutes. */
+@EnabledIfSystemProperty(named = "tck.planted", matches = ".+")
 class PlantedBugsTest {
     private static final List<PlantedBug> BUGS = List.of(
             PlantedBug.of(
