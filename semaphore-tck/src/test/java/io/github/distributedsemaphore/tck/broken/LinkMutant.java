@@ -34,7 +34,7 @@ enum LinkMutant implements Mutant {
     LOST_GRANTS_LEAK(
             LostAnswerRules.class,
             "1.7",
-            "a permit whose grant was not answered is free",
+            "of which was said that it changed nothing",
             LinkVariants.linked(LinkVariants.Endless::new, BrokenLinks.Certain::new)),
 
     /** No answer is taken for a no. */

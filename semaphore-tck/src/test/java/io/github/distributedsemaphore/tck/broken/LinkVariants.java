@@ -2,7 +2,6 @@ package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.ServerSession;
@@ -10,6 +9,7 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.LinkedMemoryHarness;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
@@ -71,8 +71,8 @@ final class LinkVariants {
         }
 
         @Override
-        protected SemaphoreClientBuilder configured(SemaphoreClientBuilder builder) {
-            return recheck.isEmpty() ? builder : builder.set("recheck", recheck);
+        protected ClientSpec wanted(ClientSpec spec) {
+            return recheck.isEmpty() ? spec : spec.with("recheck", recheck);
         }
     }
 

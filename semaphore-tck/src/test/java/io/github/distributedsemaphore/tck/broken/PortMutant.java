@@ -61,7 +61,8 @@ enum PortMutant implements Mutant {
     TINY_WAITS_BECOME_LONG(TimeoutRules.class, "3.3", "OPERATION took", BentWaits::tinyBecomesLong),
 
     /** An interrupt is caught and forgotten: redisson's acquireUninterruptibly by accident. */
-    INTERRUPTS_ARE_SWALLOWED(InterruptRules.class, "3.4", "an interrupt ends acquire()", BentWaits::deaf),
+    INTERRUPTS_ARE_SWALLOWED(
+            InterruptRules.class, "3.4", "an interrupt ends DistributedSemaphore.acquire()", BentWaits::deaf),
 
     /** The exception is thrown and the flag set as well: spring-integration #2894. */
     INTERRUPT_FLAG_STAYS_SET(
@@ -69,7 +70,7 @@ enum PortMutant implements Mutant {
 
     /** With a permit free nobody looks at the flag: spring-integration #2660. */
     EARLY_INTERRUPTS_ARE_OVERLOOKED(
-            InterruptRules.class, "3.4", "of an interrupted thread, with permits free", BentWaits::overlooking),
+            InterruptRules.class, "3.4", "of a thread that was interrupted", BentWaits::overlooking),
 
     /** Closing tells the waiters nothing: hazelcast-nodejs-client #898. */
     CLOSE_LEAVES_WAITERS(TimeoutRules.class, "3.7", "closing a client ends its waiters", BentWaits::closingLate),

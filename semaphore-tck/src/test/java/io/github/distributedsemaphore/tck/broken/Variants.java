@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.MemoryHarness;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
@@ -97,8 +98,8 @@ final class Variants {
         }
 
         @Override
-        protected SemaphoreClientBuilder configured(SemaphoreClientBuilder builder) {
-            return builder.set("recheck", "60s");
+        protected ClientSpec wanted(ClientSpec spec) {
+            return spec.with("recheck", "60s");
         }
     }
 }
