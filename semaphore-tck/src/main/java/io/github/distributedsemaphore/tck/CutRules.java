@@ -229,7 +229,7 @@ public abstract class CutRules {
         Permit other = tck.take(tck.home().semaphore(name), 1).get(0);
         assertThat(semaphore.tryAcquire(tck.quiet())).isEmpty();
         other.release();
-        Pause.millis(window.toMillis() / 2);
+        Pause.millis(window.toMillis());
         long idleBefore = said(route);
         long quietBefore = said(quiet);
         Pause.millis(window.toMillis());

@@ -29,7 +29,10 @@ final class CasRow {
 
     private static final String FORMAT = "semaphore/1";
     private static final int MOST_WAITING = 16;
-    private static final long WAITS_MILLIS = 10_000;
+
+    /** A client that waits says so again after half of it; one that died is listed for so long. */
+    private static final long WAITS_MILLIS = 4_000;
+
     /** Long enough for a hint and two requests, or for the next look of a client that polls. */
     private static final long CALL_MILLIS = 250;
 
