@@ -138,7 +138,14 @@ class PostgresHarness extends UriHarness implements StateProbe {
     @Override
     public List<String> corruptions() {
         return List.of(
-                "garbage", "empty", "newer format", "no limit", "negative limit", "half a holder", "two holders");
+                "garbage",
+                "empty",
+                "newer format",
+                "no limit",
+                "negative limit",
+                "half a holder",
+                "unknown line",
+                "two holders");
     }
 
     @Override
@@ -151,6 +158,7 @@ class PostgresHarness extends UriHarness implements StateProbe {
             case "no limit" -> "semaphore/1 x 1";
             case "negative limit" -> "semaphore/1 -3 1";
             case "half a holder" -> state + "\nhold 1";
+            case "unknown line" -> state + "\nsleep abc 9999999999999 1";
             default -> state + holder + holder;
         });
     }

@@ -162,8 +162,8 @@ final class RedisConnector {
     }
 
     /**
-     * A client whose connections only send commands that are put together here. Lettuce would make a dynamic proxy of its five
-     * hundred commands and a reactive form of each, for every connection, which a short-lived process pays for.
+     * A client whose connections only send commands that are put together here. For every connection Lettuce would make a dynamic
+     * proxy of its five hundred commands, and a reactive form of each. A short-lived process would pay for both.
      */
     private static final class CommandsClient extends RedisClient {
         CommandsClient(ClientResources resources) {

@@ -129,6 +129,9 @@ final class CasRow {
             } else {
                 String[] words = words(line, 4);
                 boolean called = words[0].equals("call");
+                if (!called && !words[0].equals("wait")) {
+                    throw new IllegalArgumentException("a line of it is not known");
+                }
                 add(words[1], new Waiting(Long.parseLong(words[2]), Integer.parseInt(words[3]), called));
             }
         }

@@ -36,7 +36,7 @@ public interface CasStore extends AutoCloseable {
      */
     record Change(String name, long expected, String value, String hint) {}
 
-    /** The hint for everybody; also what a store passes that knows of a change, or of a lost connection, and no more. */
+    /** The hint for every client that waits. A store also passes it if it knows of a change, or of a lost connection, only. */
     String EVERYBODY = "*";
 
     /**
