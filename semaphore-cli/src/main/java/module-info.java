@@ -6,11 +6,14 @@ module io.github.distributedsemaphore.cli {
     requires info.picocli;
     requires io.github.distributedsemaphore.api;
     requires io.github.distributedsemaphore.tck;
+    requires jdk.httpserver;
     requires jdk.unsupported;
     requires static org.jspecify;
 
     opens io.github.distributedsemaphore.cli to
             info.picocli;
     opens io.github.distributedsemaphore.cli.demo to
+            info.picocli;
+    opens io.github.distributedsemaphore.cli.live to
             info.picocli;
 }

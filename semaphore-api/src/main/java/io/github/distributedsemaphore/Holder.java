@@ -4,7 +4,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds a slot, as told by the holder when it took the slot. For people: nothing is decided by it, and nothing in it
+ * The holder of a slot, as it described itself when it took the slot. For people: nothing is decided by it, and nothing in it
  * lets a reader release the slot. With local hand-off the slot may meanwhile be with another thread of the same process.
  *
  * @param slot the slot, from 1

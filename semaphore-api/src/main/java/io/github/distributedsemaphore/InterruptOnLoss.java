@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * <p>It interrupts at most once, and never after its {@link #close}. What it interrupted it takes back: at close, and when {@link
  * #throwIfLost} throws, the interrupt flag is cleared if it is still set. A thread has one flag only. An interrupt by somebody
  * else is kept if it came before the loss, or after this guard's own was taken back or answered by an {@link
- * InterruptedException} that {@link #throwIfLost} followed; one that comes while this guard's own is pending cannot be told
- * from it.
+ * InterruptedException} that {@link #throwIfLost} followed; one that comes while this guard's own is pending cannot be
+ * distinguished from it.
  *
  * <p>{@link #loss} may be called by any thread, the other methods only by the thread that opened the guard. It is no
  * protection by itself: a thread that does not run cannot be interrupted in time. What a former holder must not do, a {@link

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore;
 
-/** Why a permit was lost: what a program can decide by, beside the reason that people read. */
+/** Why a permit was lost, for programs; {@link PermitLoss#reason} is for people. */
 public enum LossCause {
     /**
      * No renewal was confirmed before {@link Permit#validUntil}: the backend did not answer for too long, or this process

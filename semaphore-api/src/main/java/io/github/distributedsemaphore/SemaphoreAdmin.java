@@ -73,8 +73,8 @@ public interface SemaphoreAdmin {
     List<String> names();
 
     /**
-     * Changes the limit. Growing wakes waiters. Shrinking removes the highest slots: when it returns nobody is granted
-     * one of them, and whoever holds one keeps it, {@link Verification#RETIRED retired}, until release.
+     * Changes the limit. Growing wakes waiters. Shrinking removes the highest slots. They are no longer granted once
+     * this returns; their holders keep them, {@link Verification#RETIRED retired}, until release.
      *
      * @param name its name
      * @param limit how many slots from now on, at least 1
@@ -84,7 +84,7 @@ public interface SemaphoreAdmin {
 
     /**
      * Removes a semaphore. Waiters end with {@link NoSuchSemaphoreException}; holders keep their slots, retired, until
-     * release. Made anew under the same name, slots that are still held are not granted before they are released.
+     * release. If it is created again under the same name, slots that are still held are not granted before they are released.
      *
      * @param name its name
      * @return false if there was none

@@ -91,14 +91,14 @@ public interface SemaphoreClient extends AutoCloseable {
     void ping(Duration maxWait) throws InterruptedException;
 
     /**
-     * Has a listener called with what happens at all semaphores of this client from now on.
+     * Adds a listener. It is called with what happens at all semaphores of this client from now on.
      *
      * @param listener called until it is removed; adding it twice has it called twice
      */
     void addListener(SemaphoreListener listener);
 
     /**
-     * Has a listener called no more, but for what has happened already.
+     * Removes a listener. It may still be called for what has happened already.
      *
      * @param listener one that was added; others change nothing
      */

@@ -60,7 +60,7 @@ public abstract sealed class SemaphoreException extends RuntimeException
 
     /**
      * Returns an exception of the same kind that is about a semaphore and has this one as its cause. For the engine, where an
-     * adapter only says what happened, and for callers of one exchange, who each get an exception of their own. Does not
+     * adapter only says what happened, and for callers of one exchange: each gets an exception of its own. Does not
      * change this one.
      *
      * @param name the name of the semaphore; the message begins with it unless it has the name in quotes already

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.guarantees;
 
 /**
- * What one backend promises and another does not. The list is closed; the compatibility kit shows what is declared, and
- * shows of what is not declared that it is indeed absent.
+ * What one backend promises and another does not. The list is closed. The compatibility kit tests every declared
+ * capability, and that undeclared ones really are absent.
  */
 public enum Capability {
     /** The limit holds across processes. Absent: it holds within one process only. */
@@ -27,5 +27,10 @@ public enum Capability {
     /** Limits and epochs are kept over a restart of the backend. */
     DURABLE_STATE,
     /** The backend can list its semaphores. Absent: {@link io.github.distributedsemaphore.SemaphoreAdmin#names} throws. */
-    LISTING
+    LISTING,
+    /**
+     * A create, resize or destroy of unknown outcome was done as a whole or not at all. Absent: it may have been broken off between two
+     * of its steps, so that the limit is between the old one and the new one until the call is repeated.
+     */
+    ATOMIC_ADMINISTRATION
 }

@@ -15,7 +15,7 @@ final class Acquisition {
 
     /** Exactly one attempt; not interruptible. Empty if refused. */
     List<HeldPermit> attempt(int permits) {
-        Waiter waiter = submit(permits, Deadline.NEVER, true);
+        AcquireCall waiter = submit(permits, Deadline.NEVER, true);
         coordinator.driveUntil(waiter::isDone);
         List<HeldPermit> granted = waiter.outcome();
         if (!areSure(granted)) {
@@ -30,7 +30,7 @@ final class Acquisition {
             throw new InterruptedException();
         }
         while (true) {
-            Waiter waiter = submit(permits, deadline, false);
+            AcquireCall waiter = submit(permits, deadline, false);
             try {
                 awaitGrant(waiter);
             } finally {
@@ -46,15 +46,15 @@ final class Acquisition {
         }
     }
 
-    private Waiter submit(int permits, Deadline deadline, boolean once) {
+    private AcquireCall submit(int permits, Deadline deadline, boolean once) {
         Thread caller = Thread.currentThread();
         Runnable unpark = coordinator.afterwards(() -> environment.unpark(caller));
-        Waiter waiter = new Waiter(permits, deadline, once, unpark, unpark);
+        AcquireCall waiter = new AcquireCall(permits, deadline, once, unpark, unpark);
         coordinator.submit(waiter);
         return waiter;
     }
 
-    private void awaitGrant(Waiter waiter) throws InterruptedException {
+    private void awaitGrant(AcquireCall waiter) throws InterruptedException {
         driveMeanwhile(waiter);
         while (!waiter.isDone()) {
             if (waiter.deadline().isPast(environment.nanoTime())) {
@@ -79,7 +79,7 @@ final class Acquisition {
     }
 
     /** Others may bring work without end: a thread that serves them keeps its time, and can be interrupted. */
-    private void driveMeanwhile(Waiter waiter) {
+    private void driveMeanwhile(AcquireCall waiter) {
         coordinator.drive(
                 () -> waiter.isDone()
                         || waiter.deadline().isPast(environment.nanoTime())

@@ -43,10 +43,10 @@ final class AsyncAcquisition<T> {
     private void submit() {
         boolean once = deadline.isPast(environment.nanoTime());
         // The waiter is made before it can be known to the wake-up that reads its outcome: hence the holder.
-        Waiter[] waiter = new Waiter[1];
-        waiter[0] = new Waiter(
+        AcquireCall[] waiter = new AcquireCall[1];
+        waiter[0] = new AcquireCall(
                 permits, deadline, once, coordinator.afterwards(() -> environment.execute(() -> complete(waiter[0]))));
-        Waiter submitted = waiter[0];
+        AcquireCall submitted = waiter[0];
         coordinator.submit(submitted);
         whenOver(() -> coordinator.withdraw(submitted));
         if (!once && !deadline.isNever()) {
@@ -61,13 +61,13 @@ final class AsyncAcquisition<T> {
         future.whenComplete((result, failure) -> action.run());
     }
 
-    private void expireAtDeadline(Waiter waiter) {
+    private void expireAtDeadline(AcquireCall waiter) {
         Environment.Timer timer =
                 environment.schedule(() -> expire(waiter), waiter.deadline().nanosFrom(environment.nanoTime()));
         whenOver(timer::cancel);
     }
 
-    private void expire(Waiter waiter) {
+    private void expire(AcquireCall waiter) {
         coordinator.expire(waiter);
         if (!waiter.isDone()) {
             // An answer may be on its way, and has a moment more.
@@ -76,7 +76,7 @@ final class AsyncAcquisition<T> {
         coordinator.driveAll();
     }
 
-    private void complete(Waiter waiter) {
+    private void complete(AcquireCall waiter) {
         List<HeldPermit> granted;
         try {
             granted = waiter.outcome();

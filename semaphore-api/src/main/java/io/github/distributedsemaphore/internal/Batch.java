@@ -8,28 +8,34 @@ import java.util.List;
 /**
  * One exchange and everybody it is done for.
  *
- * @param returns the holds to give back
+ * @param releases the holds to give back
  * @param waiters the callers that want permits, in the order of the request: first those with one attempt
  * @param request what is asked
  * @param generation the session it was collected for
  * @param sent when, in nanoseconds of the environment
  */
-record Batch(List<Returning> returns, List<Waiter> waiters, ExchangeRequest request, int generation, long sent) {
+record Batch(
+        List<PendingRelease> releases, List<AcquireCall> waiters, ExchangeRequest request, int generation, long sent) {
     static Batch of(
-            List<Returning> returns, List<Waiter> waiters, int epochs, boolean waiting, int generation, long sent) {
+            List<PendingRelease> releases,
+            List<AcquireCall> waiters,
+            int epochs,
+            boolean waiting,
+            int generation,
+            long sent) {
         ExchangeRequest request = new ExchangeRequest(
-                returns.stream().map(returning -> returning.hold().hold()).toList(),
-                waiters.stream().map(Waiter::wanted).toList(),
+                releases.stream().map(release -> release.hold().hold()).toList(),
+                waiters.stream().map(AcquireCall::wanted).toList(),
                 epochs,
                 waiting,
-                (int) waiters.stream().takeWhile(Waiter::isOnce).count());
-        return new Batch(List.copyOf(returns), List.copyOf(waiters), request, generation, sent);
+                (int) waiters.stream().takeWhile(AcquireCall::isOnce).count());
+        return new Batch(List.copyOf(releases), List.copyOf(waiters), request, generation, sent);
     }
 
     /** Ends the calls that had one attempt, unless they have ended. */
     void failAttempts(RuntimeException failure) {
         waiters.stream()
-                .filter(Waiter::isOnce)
+                .filter(AcquireCall::isOnce)
                 .filter(waiter -> !waiter.isDone())
                 .forEach(waiter -> waiter.fail(failure));
     }

@@ -51,7 +51,7 @@ final class Combiner {
     private @Nullable Runnable landed;
 
     /** The caller that began the step under way. */
-    private @Nullable Waiter driver;
+    private @Nullable AcquireCall driver;
 
     /** A worker is on its way. */
     private boolean passedOn;
@@ -69,11 +69,11 @@ final class Combiner {
      *
      * @param caller the call whose thread this is, if that must not wait for the backend; null if it may
      */
-    void drive(BooleanSupplier done, @Nullable Waiter caller) {
+    void drive(BooleanSupplier done, @Nullable AcquireCall caller) {
         drive(take(false), done, caller);
     }
 
-    private void drive(@Nullable Step first, BooleanSupplier done, @Nullable Waiter caller) {
+    private void drive(@Nullable Step first, BooleanSupplier done, @Nullable AcquireCall caller) {
         Step step = first;
         while (step != null) {
             environment.checkpoint();
@@ -165,7 +165,7 @@ final class Combiner {
     }
 
     /** Returns whether the step has ended; if not, somebody else ends it. */
-    private boolean run(Step step, @Nullable Waiter caller) {
+    private boolean run(Step step, @Nullable AcquireCall caller) {
         if (caller == null) {
             logged(step::perform);
             return true;
@@ -197,7 +197,7 @@ final class Combiner {
         }
     }
 
-    /** A step that throws is a bug of this library; the thread it happened on may be anybody's. */
+    /** A step that throws is a bug of this library; it may have happened on any thread. */
     private static void logged(Runnable step) {
         try {
             step.run();

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Everything one client does at one semaphore passes here: calls put down what they want, permits are released and verified,
- * losses become known, the client closes. Who then talks to the backend is the {@link Combiner}'s question, about what is
- * {@link Exchanges}'. The lock is held for moments and never while the backend is asked.
+ * losses become known, the client closes. Which thread then talks to the backend, {@link Combiner} decides; about what,
+ * {@link Exchanges}. The lock is held for moments and never while the backend is asked.
  */
 final class Coordinator {
     private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
@@ -34,7 +34,7 @@ final class Coordinator {
     private final Environment environment;
     private final CoordinatorLock lock = new CoordinatorLock();
     private final Ledger ledger;
-    private final Agenda agenda;
+    private final PendingWork work;
     private final Exchanges exchanges;
     private final Losses losses;
     private final SessionKeeper keeper;
@@ -47,7 +47,7 @@ final class Coordinator {
     private boolean closed;
     private boolean acquiringStopped;
 
-    /** Told when the session begins to be used, and when it is closed because nobody uses it. */
+    /** Is called when the session begins to be used, and when it is closed because it is not used. */
     private Consumer<Boolean> onUse = used -> {};
 
     private boolean inUse;
@@ -69,9 +69,9 @@ final class Coordinator {
         this.ledger = new Ledger(name, lock, environment, listeners);
         this.keeper = new SessionKeeper(this, lock, backend, environment);
         this.wakeups = new Wakeups(this, lock, environment, settings);
-        this.agenda = new Agenda(queue, wakeups, environment, settings);
-        this.outage = new Outage(this, lock, queue, agenda, environment, retries, settings);
-        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, agenda, outage, environment, settings);
+        this.work = new PendingWork(queue, wakeups, environment, settings);
+        this.outage = new Outage(this, lock, queue, work, environment, retries, settings);
+        this.exchanges = new Exchanges(this, lock, queue, keeper, wakeups, work, outage, environment, settings);
         this.losses = new Losses(name, lock, keeper, exchanges, environment);
         this.combiner = new Combiner(lock, exchanges, environment);
     }
@@ -129,7 +129,7 @@ final class Coordinator {
     }
 
     /** Puts down that a call wants permits. The caller drives next. */
-    void submit(Waiter waiter) {
+    void submit(AcquireCall waiter) {
         lock.lock();
         try {
             if (closed) {
@@ -146,7 +146,7 @@ final class Coordinator {
             queue.add(waiter);
             outage.arrived();
             if (waiter.isOnce() || first) {
-                agenda.arrived(waiter);
+                work.arrived(waiter);
             }
         } finally {
             lock.unlock();
@@ -171,7 +171,7 @@ final class Coordinator {
     void restIfUnused() {
         lock.lock();
         try {
-            boolean wanted = queue.isAnyoneWaiting() || agenda.isAnythingOwed() || combiner.isBusy();
+            boolean wanted = queue.isAnyoneWaiting() || work.isAnythingOwed() || combiner.isBusy();
             if (usedLately || wanted || !keeper.holds().isEmpty()) {
                 usedLately = false;
                 return;
@@ -189,7 +189,7 @@ final class Coordinator {
     private void closeSessionLater() {
         BackendSession ended = keeper.end();
         BackendSession.Watch watch = wakeups.forget();
-        agenda.chore(() -> {
+        work.chore(() -> {
             closeQuietly(watch);
             closeQuietly(ended);
         });
@@ -200,7 +200,7 @@ final class Coordinator {
      *
      * @return false if it had ended before
      */
-    boolean withdraw(Waiter waiter) {
+    boolean withdraw(AcquireCall waiter) {
         lock.lock();
         try {
             if (waiter.isDone()) {
@@ -208,7 +208,7 @@ final class Coordinator {
             }
             leave(waiter);
             waiter.withdraw();
-            agenda.headMayHaveChanged();
+            work.headMayHaveChanged();
         } finally {
             lock.unlock();
         }
@@ -220,7 +220,7 @@ final class Coordinator {
      * The time of a call is over. It ends, unless an answer to it may be on its way or the backend was not asked for it yet: then
      * it has a moment more, for that answer or for one attempt.
      */
-    void expire(Waiter waiter) {
+    void expire(AcquireCall waiter) {
         lock.lock();
         try {
             if (waiter.isDone()) {
@@ -233,7 +233,7 @@ final class Coordinator {
                 waiter.makeOnce();
                 if (!waiter.isInFlight()) {
                     queue.add(waiter);
-                    agenda.arrived(waiter);
+                    work.arrived(waiter);
                 }
             } else {
                 RuntimeException failure = outage.endOf(waiter);
@@ -243,13 +243,13 @@ final class Coordinator {
                     waiter.fail(failure);
                 }
             }
-            agenda.headMayHaveChanged();
+            work.headMayHaveChanged();
         } finally {
             lock.unlock();
         }
     }
 
-    private void leave(Waiter waiter) {
+    private void leave(AcquireCall waiter) {
         queue.remove(waiter);
         if (!queue.isAnyoneWaiting()) {
             wakeups.lastWaiterLeft();
@@ -257,23 +257,39 @@ final class Coordinator {
     }
 
     /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
-    List<Returning> release(List<HeldPermit> permits) {
+    List<PendingRelease> release(List<HeldPermit> permits) {
         Thread caller = Thread.currentThread();
-        List<Returning> returns = beginRelease(permits, afterwards(() -> environment.unpark(caller)));
+        List<PendingRelease> releases = beginRelease(permits, afterwards(() -> environment.unpark(caller)));
         environment.checkpoint();
-        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
-        return returns;
+        combiner.driveUntil(() -> releases.stream().allMatch(PendingRelease::isReported));
+        return releases;
+    }
+
+    /** Releases permits for a caller that expects no exception. */
+    void releaseQuietly(List<HeldPermit> permits) {
+        for (PendingRelease release : release(permits)) {
+            try {
+                release.outcome();
+            } catch (RuntimeException e) {
+                LOG.warn(
+                        "Release of slot {} of semaphore '{}' is not confirmed yet: {}",
+                        release.hold().hold().slot(),
+                        name,
+                        e.getMessage());
+            }
+        }
     }
 
     /** Releases permits without waiting, and without a thread that waits. The future completes on a worker. */
-    <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<Returning>, T> outcome) {
+    <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<PendingRelease>, T> outcome) {
         CompletableFuture<T> released = new CompletableFuture<>();
         AtomicInteger left = new AtomicInteger(permits.size());
         lock.lock();
         try {
-            List<Returning> returns = new ArrayList<>(permits.size());
-            Runnable complete = afterwards(() -> Questions.askFor(environment, released, () -> outcome.apply(returns)));
-            returns.addAll(beginRelease(permits, () -> {
+            List<PendingRelease> releases = new ArrayList<>(permits.size());
+            Runnable complete =
+                    afterwards(() -> Questions.askFor(environment, released, () -> outcome.apply(releases)));
+            releases.addAll(beginRelease(permits, () -> {
                 if (left.decrementAndGet() == 0) {
                     complete.run();
                 }
@@ -286,24 +302,24 @@ final class Coordinator {
     }
 
     /** What is run when one of them is reported runs under the lock. */
-    private List<Returning> beginRelease(List<HeldPermit> permits, Runnable whenReported) {
-        List<Returning> returns = new ArrayList<>(permits.size());
+    private List<PendingRelease> beginRelease(List<HeldPermit> permits, Runnable whenReported) {
+        List<PendingRelease> releases = new ArrayList<>(permits.size());
         lock.lock();
         try {
             use();
             for (HeldPermit permit : permits) {
-                Returning returning = new Returning(permit.hold(), whenReported);
-                returns.add(returning);
+                PendingRelease release = new PendingRelease(permit.hold(), whenReported);
+                releases.add(release);
                 switch (permit.state()) {
-                    case HELD -> exchanges.giveUp(permit, returning);
-                    case RELEASED -> returning.done(ReleaseOutcome.ALREADY_RELEASED);
-                    case LOST -> returning.done(ReleaseOutcome.WAS_LOST);
+                    case HELD -> exchanges.giveUp(permit, release);
+                    case RELEASED -> release.done(ReleaseOutcome.ALREADY_RELEASED);
+                    case LOST -> release.done(ReleaseOutcome.WAS_LOST);
                 }
             }
         } finally {
             lock.unlock();
         }
-        return returns;
+        return releases;
     }
 
     /** Releases permits in the background. */
@@ -312,7 +328,7 @@ final class Coordinator {
         try {
             for (HeldPermit permit : permits) {
                 if (permit.state() == HeldPermit.State.HELD) {
-                    exchanges.giveUp(permit, new Returning(permit.hold(), () -> {}));
+                    exchanges.giveUp(permit, new PendingRelease(permit.hold(), () -> {}));
                 }
             }
         } finally {
@@ -322,7 +338,7 @@ final class Coordinator {
     }
 
     /** Does what there is to do on the thread of a call, which must not wait for the backend, see {@link Combiner#drive}. */
-    void drive(BooleanSupplier done, Waiter caller) {
+    void drive(BooleanSupplier done, AcquireCall caller) {
         combiner.drive(done, caller);
     }
 
@@ -377,7 +393,7 @@ final class Coordinator {
 
     /** Under the lock: whether an answer may be on its way, or still has to be found out. */
     boolean isExchanging() {
-        return combiner.isBusy() || agenda.unresolved() != null;
+        return combiner.isBusy() || work.unresolved() != null;
     }
 
     boolean isClosed() {
@@ -390,12 +406,12 @@ final class Coordinator {
 
     /** Under the lock: something may have become free. */
     void ask() {
-        agenda.ask();
+        work.ask();
     }
 
     /** Under the lock: the backend says that something may have become free. */
     void hinted() {
-        agenda.resume();
+        work.resume();
     }
 
     /** Under the lock: the backend answered, though not to an exchange. */
@@ -412,7 +428,7 @@ final class Coordinator {
                     hold.retire(now());
                 }
             }
-            agenda.ask();
+            work.ask();
         } finally {
             lock.unlock();
         }
@@ -421,7 +437,7 @@ final class Coordinator {
 
     /** Gives everything back and ends the session; returns when that is done or was tried. */
     void close() {
-        List<Returning> returns = new ArrayList<>();
+        List<PendingRelease> releases = new ArrayList<>();
         Thread caller = Thread.currentThread();
         lock.lock();
         try {
@@ -429,18 +445,18 @@ final class Coordinator {
                 return;
             }
             for (SlotHold hold : List.copyOf(keeper.holds())) {
-                Returning returning = new Returning(hold, afterwards(() -> environment.unpark(caller)));
+                PendingRelease release = new PendingRelease(hold, afterwards(() -> environment.unpark(caller)));
                 HeldPermit permit = hold.permit();
                 if (permit != null) {
                     permit.markReleased();
                 }
-                returns.add(returning);
-                exchanges.giveBack(returning);
+                releases.add(release);
+                exchanges.giveBack(release);
             }
         } finally {
             lock.unlock();
         }
-        combiner.driveUntil(() -> returns.stream().allMatch(Returning::isReported));
+        combiner.driveUntil(() -> releases.stream().allMatch(PendingRelease::isReported));
         combiner.awaitRest();
         endSession(false);
     }
@@ -498,7 +514,7 @@ final class Coordinator {
             acquiringStopped = true;
             queue.takeAll().forEach(waiter -> waiter.fail(Failures.stopped(name)));
             wakeups.lastWaiterLeft();
-            agenda.headMayHaveChanged();
+            work.headMayHaveChanged();
         } finally {
             lock.unlock();
         }

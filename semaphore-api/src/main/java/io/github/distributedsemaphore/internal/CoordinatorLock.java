@@ -17,22 +17,38 @@ final class CoordinatorLock extends ReentrantLock {
     /** Guarded by this lock. */
     private transient List<Runnable> wakeUps = new ArrayList<>();
 
+    /** Guarded by this lock. */
+    private transient List<Runnable> news = new ArrayList<>();
+
     /** Under the lock: runs it as soon as the lock is free, on this thread. */
     void wakeAfterwards(Runnable wakeUp) {
         assert isHeldByCurrentThread() : "a wake-up ordered without the lock could come late or never";
         wakeUps.add(wakeUp);
     }
 
+    /** Under the lock: the same, after all wake-ups. No thread that got a permit waits for a listener. */
+    void tellAfterwards(Runnable one) {
+        assert isHeldByCurrentThread() : "news without the lock could come in the wrong order";
+        news.add(one);
+    }
+
     @Override
     public void unlock() {
-        if (getHoldCount() != 1 || wakeUps.isEmpty()) {
+        if (getHoldCount() != 1 || (wakeUps.isEmpty() && news.isEmpty())) {
             super.unlock();
             return;
         }
-        List<Runnable> due = wakeUps;
-        wakeUps = new ArrayList<>();
+        List<Runnable> due = wakeUps.isEmpty() ? List.of() : wakeUps;
+        if (!due.isEmpty()) {
+            wakeUps = new ArrayList<>();
+        }
+        List<Runnable> told = news.isEmpty() ? List.of() : news;
+        if (!told.isEmpty()) {
+            news = new ArrayList<>();
+        }
         super.unlock();
         due.forEach(CoordinatorLock::quietly);
+        told.forEach(CoordinatorLock::quietly);
     }
 
     /** One that fails, for want of a thread perhaps, keeps no other from being woken. */

@@ -148,7 +148,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     private SemaphoreTimeoutException timeout(int permits, Duration maxWait) {
         return new SemaphoreTimeoutException(
                 "No " + (permits == 1 ? "permit" : permits + " permits") + " of semaphore '"
-                        + name() + "' could be had within "
+                        + name() + "' was granted within "
                         + Durations.format(maxWait.isNegative() ? Duration.ZERO : maxWait),
                 name());
     }

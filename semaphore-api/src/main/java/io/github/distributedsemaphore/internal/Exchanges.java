@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What goes to the backend: performs the requests that the {@link Agenda} says are due, and gives the answers to those they are
+ * What goes to the backend: performs the requests that the {@link PendingWork} says are due, and gives the answers to those they are
  * for. Guarded by the coordinator's lock, but for the steps that {@link #next} returns, which take it themselves and of
  * which one runs at a time.
  */
@@ -30,7 +30,7 @@ final class Exchanges {
     private final Environment environment;
     private final Settlement settlement;
     private final HandOff handOff;
-    private final Agenda agenda;
+    private final PendingWork work;
     private final Outage outage;
 
     /** Whether the last exchange that a caller wanted to begin without waiting could be. */
@@ -42,7 +42,7 @@ final class Exchanges {
             WaitQueue queue,
             SessionKeeper keeper,
             Wakeups wakeups,
-            Agenda agenda,
+            PendingWork work,
             Outage outage,
             Environment environment,
             ClientSettings settings) {
@@ -51,33 +51,33 @@ final class Exchanges {
         this.queue = queue;
         this.keeper = keeper;
         this.wakeups = wakeups;
-        this.agenda = agenda;
+        this.work = work;
         this.outage = outage;
         this.environment = environment;
-        this.settlement = new Settlement(coordinator, queue, keeper, this, agenda, environment);
+        this.settlement = new Settlement(coordinator, queue, keeper, this, work, environment);
         this.handOff = new HandOff(settings);
     }
 
     /** A permit is released: its slot passes to a local waiter, or goes back. */
-    void giveUp(HeldPermit permit, Returning returning) {
+    void giveUp(HeldPermit permit, PendingRelease release) {
         permit.markReleased();
         SlotHold hold = permit.hold();
         long now = environment.nanoTime();
-        Waiter head = queue.head();
+        AcquireCall head = queue.head();
         if (head == null || head.wanted() > 1 || coordinator.isClosed() || isServedElsewhere(head)) {
             if (head != null) {
-                agenda.ask();
+                work.ask();
             }
-            giveBack(returning);
+            giveBack(release);
         } else if (handOff.allows(hold, now)) {
             queue.remove(head);
             head.grant(List.of(hold.issue(coordinator)));
-            returning.done(ReleaseOutcome.RELEASED);
-            agenda.headMayHaveChanged();
+            release.done(ReleaseOutcome.RELEASED);
+            work.headMayHaveChanged();
         } else {
-            giveBack(returning);
+            giveBack(release);
             BackendSession session = keeper.session();
-            agenda.askAfterTurnOfOthers(now, session != null && session.servesInOrder());
+            work.askAfterTurnOfOthers(now, session != null && session.servesInOrder());
         }
     }
 
@@ -85,67 +85,67 @@ final class Exchanges {
      * The backend may be granting the head a slot at this moment. With nobody behind it to take that one it would be held for nobody,
      * and others be refused meanwhile.
      */
-    private boolean isServedElsewhere(Waiter head) {
+    private boolean isServedElsewhere(AcquireCall head) {
         return head.isInFlight() && !queue.isNextForOne();
     }
 
-    void giveBack(Returning returning) {
-        keeper.remove(returning.hold());
-        agenda.giveBack(returning);
+    void giveBack(PendingRelease release) {
+        keeper.remove(release.hold());
+        work.giveBack(release);
     }
 
-    /** The backend does not hint a client at what it gave back itself: those who wait are asked for. */
+    /** The backend does not hint a client at what it gave back itself, so it is asked again for waiting callers. */
     void giveBackUnasked(SlotHold hold) {
-        agenda.ask();
-        giveBack(new Returning(hold, () -> {}));
+        work.ask();
+        giveBack(new PendingRelease(hold, () -> {}));
     }
 
     /** What the old session held is gone, pending or not. */
     void sessionEnded() {
-        agenda.takePending().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
-        Batch open = agenda.unresolved();
-        agenda.resolved();
+        work.takePending().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+        Batch open = work.unresolved();
+        work.resolved();
         if (open != null) {
-            open.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
+            open.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
             open.failAttempts(Failures.sessionLost(coordinator));
         }
-        agenda.ask();
+        work.ask();
     }
 
-    /** Returns whether something is to be done now, see {@link Agenda#look}. */
+    /** Returns whether something is to be done now, see {@link PendingWork#look}. */
     boolean lookForWork() {
-        return agenda.look();
+        return work.look();
     }
 
     /** Has the thread that waits first do what there is to do; returns false if no thread waits that could do it. */
     boolean callHead() {
-        Waiter head = canBegin ? queue.head() : null;
+        AcquireCall head = canBegin ? queue.head() : null;
         return head != null && head.call();
     }
 
     /** The next thing to do; null if there is none. */
     Combiner.@Nullable Step next() {
-        if (!agenda.look()) {
+        if (!work.look()) {
             return null;
         }
-        Batch open = agenda.takeUnresolved();
+        Batch open = work.takeUnresolved();
         if (open != null) {
             return () -> resolve(open);
         }
-        Runnable chore = agenda.takeChore();
+        Runnable chore = work.takeChore();
         if (chore != null) {
             return chore::run;
         }
         BackendSession session = keeper.session();
         int generation = keeper.generation();
-        if (session != null && agenda.takeWatch()) {
+        if (session != null && work.takeWatch()) {
             return () -> watch(session, generation);
         }
-        if (agenda.mayEndWatch()) {
+        if (work.mayEndWatch()) {
             BackendSession.Watch idle = wakeups.forget();
             return idle == null ? () -> {} : idle::close;
         }
-        return new Exchange(agenda.collect(handOff.epochs(), generation), session);
+        return new Exchange(work.collect(handOff.epochs(), generation), session);
     }
 
     /** One request and its answer. */
@@ -231,7 +231,7 @@ final class Exchanges {
         LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", coordinator.name());
         lock.lock();
         try {
-            agenda.resolved();
+            work.resolved();
         } finally {
             lock.unlock();
         }
@@ -242,14 +242,14 @@ final class Exchanges {
     private void again(Batch batch) {
         lock.lock();
         try {
-            batch.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
-            for (Waiter waiter : batch.waiters()) {
+            batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+            for (AcquireCall waiter : batch.waiters()) {
                 waiter.answered();
                 if (!waiter.isDone() && waiter.isOnce()) {
                     queue.add(waiter);
                 }
             }
-            agenda.ask();
+            work.ask();
         } finally {
             lock.unlock();
         }
@@ -261,27 +261,27 @@ final class Exchanges {
         try {
             outage.over();
             coordinator.ledger().exchanged(batch, true);
-            for (Returning returning : batch.returns()) {
-                boolean lost = result.lost().contains(returning.hold().hold());
-                returning.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
+            for (PendingRelease release : batch.releases()) {
+                boolean lost = result.lost().contains(release.hold().hold());
+                release.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
             }
-            agenda.othersWaiting(result.othersWaiting());
+            work.othersWaiting(result.othersWaiting());
             if (!result.yieldFor().isZero()) {
-                agenda.yieldUntil(Deadline.after(environment.nanoTime(), result.yieldFor()));
+                work.yieldUntil(Deadline.after(environment.nanoTime(), result.yieldFor()));
             }
             boolean allGranted = true;
             for (int i = 0; i < batch.waiters().size(); i++) {
-                Waiter waiter = batch.waiters().get(i);
+                AcquireCall waiter = batch.waiters().get(i);
                 waiter.answered();
                 allGranted &= settlement.answer(waiter, result.answers().get(i), batch, result);
             }
             keeper.forgetLost();
             if (allGranted && !batch.waiters().isEmpty()) {
-                agenda.ask();
+                work.ask();
             }
             if (queue.isAnyoneWaiting()) {
                 wakeups.afterRefusal(result.recheck());
-                agenda.watch();
+                work.watch();
             }
         } finally {
             lock.unlock();
@@ -292,7 +292,7 @@ final class Exchanges {
         wakeups.open(session, generation);
         lock.lock();
         try {
-            agenda.ask();
+            work.ask();
         } finally {
             lock.unlock();
         }
@@ -303,20 +303,20 @@ final class Exchanges {
         lock.lock();
         try {
             coordinator.ledger().exchanged(batch, false);
-            batch.waiters().forEach(Waiter::answered);
+            batch.waiters().forEach(AcquireCall::answered);
             if (batch.generation() != keeper.generation()) {
-                batch.returns().forEach(returning -> returning.done(ReleaseOutcome.WAS_LOST));
+                batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
                 batch.failAttempts(coordinator.isClosed() ? Failures.closed(coordinator.name()) : failure);
                 waitOn(batch, failure);
             } else if (Failures.isCertain(failure)) {
                 logLater(() -> LOG.debug("Exchange at semaphore '{}' failed", coordinator.name(), failure));
                 batch.failAttempts(failure);
                 failLeftOut(batch, failure);
-                postpone(batch.returns(), failure);
+                postpone(batch.releases(), failure);
                 waitOn(batch, failure);
             } else {
                 logUnknown(failure);
-                agenda.resolveFirst(batch);
+                work.resolveFirst(batch);
             }
         } finally {
             lock.unlock();
@@ -330,15 +330,15 @@ final class Exchanges {
         }
         RuntimeException notSent = Failures.notSent(coordinator.name(), failure);
         queue.takeAttemptsUntil(batch.sent()).forEach(waiter -> waiter.fail(notSent));
-        List<Returning> postponed = agenda.postponeLeftOut();
+        List<PendingRelease> postponed = work.postponeLeftOut();
         if (!postponed.isEmpty()) {
             RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
-            postponed.forEach(returning -> returning.failed(unconfirmed));
+            postponed.forEach(release -> release.failed(unconfirmed));
             outage.retryLater();
         }
     }
 
-    /** Those who wait go on, unless waiting cannot help. */
+    /** Waiting callers go on, unless waiting cannot help. */
     private void waitOn(Batch batch, RuntimeException failure) {
         if (Outage.mayPass(failure)) {
             outage.began(batch.sent(), failure);
@@ -351,15 +351,15 @@ final class Exchanges {
         environment.checkpoint();
         lock.lock();
         try {
-            if (agenda.unresolved() == null) {
+            if (work.unresolved() == null) {
                 return;
             }
             batch.failAttempts(Failures.unknown(coordinator.name(), failure));
             RuntimeException notSent = Failures.notSent(coordinator.name(), failure);
             queue.takeAttempts().forEach(waiter -> waiter.fail(notSent));
             RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
-            batch.returns().forEach(returning -> returning.failed(unconfirmed));
-            agenda.pending().forEach(returning -> returning.failed(unconfirmed));
+            batch.releases().forEach(release -> release.failed(unconfirmed));
+            work.pending().forEach(release -> release.failed(unconfirmed));
             waitOn(batch, failure);
             outage.retryLater();
         } finally {
@@ -368,17 +368,17 @@ final class Exchanges {
     }
 
     /** Holds that could not be given back now stay pending; their callers do not wait for it. */
-    private void postpone(List<Returning> postponed, RuntimeException failure) {
+    private void postpone(List<PendingRelease> postponed, RuntimeException failure) {
         if (postponed.isEmpty()) {
             return;
         }
         RuntimeException unconfirmed = Failures.unconfirmed(coordinator.name(), failure);
-        postponed.forEach(returning -> returning.failed(unconfirmed));
+        postponed.forEach(release -> release.failed(unconfirmed));
         if (coordinator.isClosed()) {
             // The end of the session frees them. To try again and again would keep it from coming.
             return;
         }
-        agenda.keep(postponed);
+        work.keep(postponed);
         outage.retryLater();
     }
 

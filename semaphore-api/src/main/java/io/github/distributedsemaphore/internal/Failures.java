@@ -101,7 +101,7 @@ final class Failures {
     static OutcomeUnknownException unknown(String name, RuntimeException cause) {
         return new OutcomeUnknownException(
                 "It is not known whether permits of semaphore '" + name
-                        + "' were taken; the client finds out and returns them: " + cause.getMessage(),
+                        + "' were taken; the client finds out and releases them: " + cause.getMessage(),
                 cause,
                 name);
     }
@@ -118,7 +118,7 @@ final class Failures {
     static OutcomeUnknownException unknownFor(String name, String tried, RuntimeException cause) {
         return new OutcomeUnknownException(
                 "Semaphore '" + name + "': the backend has not answered for " + tried
-                        + ", and it is not known whether permits were taken; the client finds out and returns them: "
+                        + ", and it is not known whether permits were taken; the client finds out and releases them: "
                         + cause.getMessage(),
                 cause,
                 name);
@@ -142,6 +142,6 @@ final class Failures {
 
     static IllegalArgumentException exceedsLimit(String name, int wanted, int limit) {
         return new IllegalArgumentException("Semaphore '" + name + "' has " + limit + " slots, " + wanted
-                + " permits at once can never be had: ask for at most " + limit);
+                + " permits at once can never be granted: ask for at most " + limit);
     }
 }

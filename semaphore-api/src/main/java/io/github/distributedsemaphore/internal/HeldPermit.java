@@ -108,12 +108,13 @@ final class HeldPermit implements Permit {
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        return coordinator.releaseAsync(List.of(this), returns -> returns.get(0).outcome());
+        return coordinator.releaseAsync(
+                List.of(this), releases -> releases.get(0).outcome());
     }
 
     @Override
     public void close() {
-        Closing.quietly(coordinator, List.of(this));
+        coordinator.releaseQuietly(List.of(this));
     }
 
     @Override

@@ -72,12 +72,12 @@ final class HeldPermitGroup implements PermitGroup {
         return outcomes(coordinator.release(permits));
     }
 
-    private static List<ReleaseOutcome> outcomes(List<Returning> returns) {
+    private static List<ReleaseOutcome> outcomes(List<PendingRelease> releases) {
         List<ReleaseOutcome> outcomes = new ArrayList<>();
         RuntimeException failure = null;
-        for (Returning returning : returns) {
+        for (PendingRelease release : releases) {
             try {
-                outcomes.add(returning.outcome());
+                outcomes.add(release.outcome());
             } catch (RuntimeException e) {
                 failure = first(failure, e);
             }
@@ -103,6 +103,6 @@ final class HeldPermitGroup implements PermitGroup {
 
     @Override
     public void close() {
-        Closing.quietly(coordinator, permits);
+        coordinator.releaseQuietly(permits);
     }
 }

@@ -49,7 +49,7 @@ final class Ledger {
         return listeners.areThere();
     }
 
-    void granted(Waiter waiter, Collection<HeldPermit> permits) {
+    void granted(AcquireCall waiter, Collection<HeldPermit> permits) {
         long waited = since(waiter.since());
         for (HeldPermit permit : permits) {
             boolean handedOff = permit.hold().handOffs() > 0;
@@ -65,7 +65,7 @@ final class Ledger {
         }
     }
 
-    void refused(Waiter waiter) {
+    void refused(AcquireCall waiter) {
         if (waiter.isOnce() && !waiter.isExtended()) {
             refused++;
             tell(listener -> listener.onRefused(name));
@@ -76,13 +76,13 @@ final class Ledger {
         }
     }
 
-    void withdrawn(Waiter waiter) {
+    void withdrawn(AcquireCall waiter) {
         withdrawn++;
         long waited = since(waiter.since());
         tell(listener -> listener.onWithdrawn(name, waited));
     }
 
-    void failed(Waiter waiter) {
+    void failed(AcquireCall waiter) {
         failed++;
         long waited = since(waiter.since());
         tell(listener -> listener.onFailed(name, waited));
@@ -107,7 +107,7 @@ final class Ledger {
             failedExchanges++;
         }
         int calls = batch.waiters().size();
-        int givenBack = batch.returns().size();
+        int givenBack = batch.releases().size();
         long took = since(batch.sent());
         tell(listener -> listener.onExchange(name, calls, givenBack, took, answered));
     }
@@ -132,7 +132,7 @@ final class Ledger {
 
     private void tell(Consumer<SemaphoreListener> news) {
         if (hasListeners()) {
-            lock.wakeAfterwards(() -> listeners.tell(news));
+            lock.tellAfterwards(() -> listeners.tell(news));
         }
     }
 

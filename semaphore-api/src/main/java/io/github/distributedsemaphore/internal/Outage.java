@@ -17,7 +17,7 @@ final class Outage {
     private final Coordinator coordinator;
     private final ReentrantLock lock;
     private final WaitQueue queue;
-    private final Agenda agenda;
+    private final PendingWork work;
     private final Environment environment;
     private final Retries retries;
     private final long patienceNanos;
@@ -35,14 +35,14 @@ final class Outage {
             Coordinator coordinator,
             ReentrantLock lock,
             WaitQueue queue,
-            Agenda agenda,
+            PendingWork work,
             Environment environment,
             Retries retries,
             ClientSettings settings) {
         this.coordinator = coordinator;
         this.lock = lock;
         this.queue = queue;
-        this.agenda = agenda;
+        this.work = work;
         this.environment = environment;
         this.retries = retries;
         this.patienceNanos = settings.outagePatience().toNanos();
@@ -61,7 +61,7 @@ final class Outage {
             since = sent;
         }
         reason = failure;
-        agenda.pause();
+        work.pause();
         retries.failed();
         failImpatient();
         retryLater();
@@ -71,7 +71,7 @@ final class Outage {
     void over() {
         if (reason != null) {
             reason = null;
-            agenda.resume();
+            work.resume();
         }
         retries.answered();
     }
@@ -104,7 +104,7 @@ final class Outage {
         lock.lock();
         try {
             retryPlanned = false;
-            agenda.retry();
+            work.retry();
         } finally {
             lock.unlock();
         }
@@ -113,12 +113,12 @@ final class Outage {
 
     /** How a call ends whose time is over: null if it is simply refused. */
     @Nullable
-    RuntimeException endOf(Waiter waiter) {
+    RuntimeException endOf(AcquireCall waiter) {
         RuntimeException why = reason;
         if (why == null) {
             return null;
         }
-        Batch open = agenda.unresolved();
+        Batch open = work.unresolved();
         boolean sent = open != null && open.waiters().contains(waiter);
         String tried = Durations.format(Duration.ofMillis((environment.nanoTime() - start(waiter)) / 1_000_000));
         return sent
@@ -127,13 +127,13 @@ final class Outage {
     }
 
     /** Since when a call puts up with the outage. */
-    private long start(Waiter waiter) {
+    private long start(AcquireCall waiter) {
         return waiter.since() - since > 0 ? waiter.since() : since;
     }
 
     private void failImpatient() {
         long now = environment.nanoTime();
-        for (Waiter head = queue.head(); head != null && now - start(head) >= patienceNanos; head = queue.head()) {
+        for (AcquireCall head = queue.head(); head != null && now - start(head) >= patienceNanos; head = queue.head()) {
             RuntimeException end = endOf(head);
             queue.remove(head);
             if (end != null) {
@@ -145,7 +145,7 @@ final class Outage {
 
     /** The first in the queue came first, so its patience ends first. */
     private void checkPatience() {
-        Waiter head = queue.head();
+        AcquireCall head = queue.head();
         if (head == null || checkPlanned) {
             return;
         }

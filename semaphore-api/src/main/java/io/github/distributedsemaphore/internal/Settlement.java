@@ -15,7 +15,7 @@ final class Settlement {
     private final WaitQueue queue;
     private final SessionKeeper keeper;
     private final Exchanges exchanges;
-    private final Agenda agenda;
+    private final PendingWork work;
     private final Environment environment;
 
     Settlement(
@@ -23,18 +23,18 @@ final class Settlement {
             WaitQueue queue,
             SessionKeeper keeper,
             Exchanges exchanges,
-            Agenda agenda,
+            PendingWork work,
             Environment environment) {
         this.coordinator = coordinator;
         this.queue = queue;
         this.keeper = keeper;
         this.exchanges = exchanges;
-        this.agenda = agenda;
+        this.work = work;
         this.environment = environment;
     }
 
     /** Returns whether it was granted. */
-    boolean answer(Waiter waiter, Answer answer, Batch batch, ExchangeResult result) {
+    boolean answer(AcquireCall waiter, Answer answer, Batch batch, ExchangeResult result) {
         if (answer instanceof Answer.Granted granted) {
             grant(waiter, granted.holds(), batch, result);
             return true;
@@ -43,7 +43,7 @@ final class Settlement {
             return false;
         }
         if (answer instanceof Answer.NotDone) {
-            agenda.ask();
+            work.ask();
             if (waiter.isOnce()) {
                 waiter.fail(Failures.requestLost(coordinator.name()));
             }
@@ -57,12 +57,12 @@ final class Settlement {
                     answer instanceof Answer.ExceedsLimit exceeded
                             ? Failures.exceedsLimit(coordinator.name(), waiter.wanted(), exceeded.limit())
                             : Failures.missing(coordinator.name()));
-            agenda.ask();
+            work.ask();
         }
         return false;
     }
 
-    private void grant(Waiter waiter, List<Hold> granted, Batch batch, ExchangeResult result) {
+    private void grant(AcquireCall waiter, List<Hold> granted, Batch batch, ExchangeResult result) {
         if (batch.generation() != keeper.generation()) {
             // Granted to a session that has ended since: nothing is held.
             if (!waiter.isDone() && waiter.isOnce()) {
@@ -92,7 +92,7 @@ final class Settlement {
 
     /** A slot was granted to a call that has ended: it passes to the next, or goes back. */
     private void place(SlotHold hold) {
-        Waiter head = queue.head();
+        AcquireCall head = queue.head();
         if (head != null
                 && head.wanted() == 1
                 && !coordinator.isClosed()

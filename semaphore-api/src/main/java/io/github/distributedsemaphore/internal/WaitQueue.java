@@ -10,19 +10,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who wants permits, in which order. Callers that wait are served first come, first served; those with one attempt stand
+ * The calls that want permits, in their order. Callers that wait are served first come, first served; those with one attempt stand
  * beside the queue and go ahead of it. Pure data, guarded by the coordinator's lock.
  */
 final class WaitQueue {
     /** Of each kind; if all of them are served, the next exchange follows at once. */
     static final int MOST_PER_EXCHANGE = ExchangeRequest.MOST_WANTS / 2;
 
-    private final Deque<Waiter> attempts = new ArrayDeque<>();
+    private final Deque<AcquireCall> attempts = new ArrayDeque<>();
 
     /** A set, because waiters that give up leave from the middle, thousands of them in a storm of short time-outs. */
-    private final Set<Waiter> waiting = new LinkedHashSet<>();
+    private final Set<AcquireCall> waiting = new LinkedHashSet<>();
 
-    void add(Waiter waiter) {
+    void add(AcquireCall waiter) {
         if (waiter.isOnce()) {
             attempts.add(waiter);
         } else {
@@ -30,7 +30,7 @@ final class WaitQueue {
         }
     }
 
-    void remove(Waiter waiter) {
+    void remove(AcquireCall waiter) {
         if (!waiting.remove(waiter)) {
             attempts.remove(waiter);
         }
@@ -49,23 +49,23 @@ final class WaitQueue {
     }
 
     @Nullable
-    Waiter head() {
+    AcquireCall head() {
         return waiting.isEmpty() ? null : waiting.iterator().next();
     }
 
-    /** Whether somebody stands behind the head who wants a single permit. */
+    /** Whether a call behind the head wants a single permit. */
     boolean isNextForOne() {
         return waiting.stream().skip(1).limit(1).anyMatch(waiter -> waiter.wanted() == 1);
     }
 
     /** Takes the calls with one attempt: they leave the queue whatever comes. */
-    List<Waiter> takeAttempts() {
+    List<AcquireCall> takeAttempts() {
         return takeAttempts(Integer.MAX_VALUE);
     }
 
     /** Takes the first of them. */
-    List<Waiter> takeAttempts(int most) {
-        List<Waiter> taken = new ArrayList<>();
+    List<AcquireCall> takeAttempts(int most) {
+        List<AcquireCall> taken = new ArrayList<>();
         while (taken.size() < most && !attempts.isEmpty()) {
             taken.add(attempts.remove());
         }
@@ -73,19 +73,19 @@ final class WaitQueue {
     }
 
     /** Takes those of them that had come by an instant. */
-    List<Waiter> takeAttemptsUntil(long instant) {
-        List<Waiter> taken = new ArrayList<>();
+    List<AcquireCall> takeAttemptsUntil(long instant) {
+        List<AcquireCall> taken = new ArrayList<>();
         attempts.removeIf(waiter -> waiter.since() - instant <= 0 && taken.add(waiter));
         return taken;
     }
 
     /**
-     * The waiters to ask for now, who stay in the queue. Nobody behind the first that wants several permits, or small
-     * requests would overtake it for ever.
+     * The waiters to ask for now, which stay in the queue. None behind the first that wants several permits, or small
+     * requests would overtake it without end.
      */
-    List<Waiter> front() {
-        List<Waiter> front = new ArrayList<>();
-        for (Waiter waiter : waiting) {
+    List<AcquireCall> front() {
+        List<AcquireCall> front = new ArrayList<>();
+        for (AcquireCall waiter : waiting) {
             front.add(waiter);
             if (waiter.wanted() > 1 || front.size() == MOST_PER_EXCHANGE) {
                 break;
@@ -96,15 +96,15 @@ final class WaitQueue {
 
     /** Ends the calls that wait, not those with one attempt. */
     void failWaiting(RuntimeException failure) {
-        for (Waiter head = head(); head != null; head = head()) {
+        for (AcquireCall head = head(); head != null; head = head()) {
             remove(head);
             head.fail(failure);
         }
     }
 
     /** Empties the queue. */
-    List<Waiter> takeAll() {
-        List<Waiter> all = takeAttempts();
+    List<AcquireCall> takeAll() {
+        List<AcquireCall> all = takeAttempts();
         all.addAll(waiting);
         waiting.clear();
         return all;

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What makes a coordinator ask again for those who wait: hints of the backend while it is watched, and a timer, since hints
+ * What makes a coordinator ask again for waiting callers: hints of the backend while it is watched, and a timer, since hints
  * may be lost. Guarded by the coordinator's lock; opens and closes the watch without it.
  */
 final class Wakeups {
@@ -25,7 +25,7 @@ final class Wakeups {
     private BackendSession.@Nullable Watch watch;
     private boolean watchTried;
 
-    /** When to ask again for those who wait, hint or not. */
+    /** When to ask again for waiting callers, with or without a hint. */
     private Deadline recheck = Deadline.NEVER;
 
     /** Until when the watch outlasts the last waiter; never while somebody waits. */
@@ -154,7 +154,7 @@ final class Wakeups {
             return;
         }
         if (lingerEnd.isNever()) {
-            // The last waiter was served, who knows when.
+            // The last waiter may have been served long ago.
             lingerEnd = Deadline.at(now + LINGER_NANOS);
         }
         idle = lingerEnd.isPast(now);

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * one at a time, each after the one before has ended, though on different threads; an exchange that was {@linkplain #start
  * started} ends when its stage completes. {@link #renew}, {@link #check} and {@link #abort} may come at any time.
  *
- * <p>No caller of the application waits for these calls longer than it wants: who has a time limit, or may be interrupted, is
- * let go by the engine while the call goes on. Still every call returns or throws within a third of the {@linkplain
+ * <p>No caller of the application waits for these calls longer than it wants: the engine releases a caller that has a time limit,
+ * or may be interrupted, while the call goes on. Still every call returns or throws within a third of the {@linkplain
  * io.github.distributedsemaphore.guarantees.Guarantees#callBound operation bound}, because a call that does not wait for a permit may have to
  * wait for an exchange that is under way, for its own, and for finding out what became of it. Where holds have leases, several
  * unanswered requests have to fit between {@link #renewEvery} and the end of a lease. A calling thread may be interrupted: a
@@ -33,7 +33,7 @@ public interface BackendSession extends AutoCloseable {
      * <p>Gives back first. Then serves the wants in their order: grants each that fits into what is free, whole, and
      * refuses the others. A slot that is given back here may be granted here again, with a higher epoch. Never grants a
      * slot that another hold of this session has: a session is many holders, not one. Giving back a hold that is not
-     * held any more touches nobody else's, and is told in the result; giving back works also when the semaphore is
+     * held any more leaves those of others alone, and is reported in the result; giving back works also when the semaphore is
      * missing. A session that held nothing may have lapsed meanwhile: then it starts afresh.
      *
      * @param request what to do
@@ -67,7 +67,7 @@ public interface BackendSession extends AutoCloseable {
      * @return what it did. A want that was granted is answered so, with holds that are held now; one that was not is {@link
      *     Answer#NOT_DONE}, or any other answer if the adapter repeated the exchange. Holds it did not give back are given back
      *     now. {@code validUntil} counts from before the request of this call
-     * @throws BackendUnavailableException if that cannot be told yet; the engine asks again after a while
+     * @throws BackendUnavailableException if that is not known yet; the engine asks again after a while
      * @throws OutcomeUnknownException likewise
      */
     default ExchangeResult resolve(ExchangeRequest request) {

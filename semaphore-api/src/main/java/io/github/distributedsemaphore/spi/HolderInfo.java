@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 
 /**
- * Who this client is, for people who look at a semaphore. Adapters store it beside each hold and nothing depends on it.
+ * Describes this client, for people who look at a semaphore. Adapters store it beside each hold and nothing depends on it.
  *
  * @param host the name of this host
  * @param pid the id of this process

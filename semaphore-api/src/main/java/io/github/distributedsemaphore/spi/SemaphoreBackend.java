@@ -26,7 +26,7 @@ public interface SemaphoreBackend extends AutoCloseable {
      * by the first exchange. At most one session per name is open at a time.
      *
      * @param name the semaphore; checked against {@link Guarantees#maxNameBytes}
-     * @param listener told when holds or the session are lost
+     * @param listener is notified when holds or the session are lost
      * @return the session
      */
     BackendSession open(String name, SessionListener listener);

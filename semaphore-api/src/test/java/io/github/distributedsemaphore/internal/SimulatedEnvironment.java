@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Time and threads of a simulation: many threads of which one runs at a time, until it parks or comes to a checkpoint, where
- * a seeded choice says who goes on. The clock stands still while somebody runs and jumps to the next event when nobody can, or,
+ * a seeded choice says which thread goes on. The clock stands still while a thread runs and jumps to the next event when none can, or,
  * now and then, although somebody could. So a seed is a schedule, and a failing one can be played again.
  */
 final class SimulatedEnvironment implements Environment {

@@ -54,7 +54,7 @@ final class SteppedEnvironment implements Environment {
         } else if (nanos != Long.MAX_VALUE) {
             now += nanos;
         } else {
-            throw new AssertionError("waits for ever: nothing will wake " + blocker);
+            throw new AssertionError("waits without end: nothing will wake " + blocker);
         }
     }
 

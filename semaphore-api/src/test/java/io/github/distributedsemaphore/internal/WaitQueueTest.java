@@ -14,8 +14,8 @@ class WaitQueueTest {
     @Test
     void theFirstIsTheHeadUntilItLeaves() {
         assertThat(queue.head()).isNull();
-        Waiter first = add(1);
-        Waiter second = add(1);
+        AcquireCall first = add(1);
+        AcquireCall second = add(1);
         assertThat(queue.head()).isSameAs(first);
         queue.remove(first);
         assertThat(queue.head()).isSameAs(second);
@@ -27,8 +27,8 @@ class WaitQueueTest {
     @Test
     void theFrontEndsWithTheFirstThatWantsSeveral() {
         assertThat(queue.front()).isEmpty();
-        Waiter first = add(1);
-        Waiter two = add(2);
+        AcquireCall first = add(1);
+        AcquireCall two = add(2);
         add(1);
         assertThat(queue.front()).containsExactly(first, two);
         queue.remove(two);
@@ -37,7 +37,7 @@ class WaitQueueTest {
 
     @Test
     void theFrontIsBounded() {
-        List<Waiter> all = new ArrayList<>();
+        List<AcquireCall> all = new ArrayList<>();
         for (int i = 0; i < 65; i++) {
             all.add(add(1));
         }
@@ -46,7 +46,7 @@ class WaitQueueTest {
 
     @Test
     void oneAttemptStandsBesideTheQueue() {
-        Waiter attempt = new Waiter(1, Deadline.NEVER, true, () -> {});
+        AcquireCall attempt = new AcquireCall(1, Deadline.NEVER, true, () -> {});
         queue.add(attempt);
         assertThat(queue.isAnyoneWaiting()).isFalse();
         assertThat(queue.hasAttempts()).isTrue();
@@ -59,8 +59,8 @@ class WaitQueueTest {
 
     @Test
     void everybodyCanBeTaken() {
-        Waiter waiting = add(1);
-        Waiter attempt = new Waiter(1, Deadline.NEVER, true, () -> {});
+        AcquireCall waiting = add(1);
+        AcquireCall attempt = new AcquireCall(1, Deadline.NEVER, true, () -> {});
         queue.add(attempt);
         assertThat(queue.takeAll()).containsExactlyInAnyOrder(waiting, attempt);
         assertThat(queue.takeAll()).isEmpty();
@@ -68,7 +68,7 @@ class WaitQueueTest {
 
     @Test
     void aWaiterEndsOnce() {
-        Waiter waiter = add(1);
+        AcquireCall waiter = add(1);
         waiter.refuse();
         assertThat(waiter.isDone()).isTrue();
         assertThat(waiter.outcome()).isEmpty();
@@ -77,8 +77,8 @@ class WaitQueueTest {
                 .hasMessageContaining("REFUSED");
     }
 
-    private Waiter add(int wanted) {
-        Waiter waiter = new Waiter(wanted, Deadline.NEVER, false, () -> {});
+    private AcquireCall add(int wanted) {
+        AcquireCall waiter = new AcquireCall(wanted, Deadline.NEVER, false, () -> {});
         queue.add(waiter);
         return waiter;
     }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What wakes those who wait, and that nothing keeps them waiting for long once a slot is free. */
+/** What wakes waiting callers, and that nothing keeps them waiting for long once a slot is free. */
 class WakingUpTest {
     private static final long SOON = 20_000_000;
 

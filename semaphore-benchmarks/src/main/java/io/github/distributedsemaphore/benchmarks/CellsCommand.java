@@ -1,6 +1,9 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,6 +47,22 @@ abstract class CellsCommand implements Runnable {
     private Path results = Path.of("target/results");
 
     @Option(
+            names = "--svg",
+            description =
+                    "draw the results of this backend that are in the folder, after the run, as benchmarks-BACKEND.svg")
+    private boolean svg;
+
+    @Option(names = "--draw-only", description = "draw the results that are in the folder, and measure nothing")
+    private boolean drawOnly;
+
+    @Option(
+            names = "--pictures",
+            paramLabel = "DIR",
+            defaultValue = "${sys:bench.pictures:-target/results}",
+            description = "where the picture goes; default: ${DEFAULT-VALUE}")
+    private Path pictures = Path.of("target/results");
+
+    @Option(
             names = "--worker-option",
             paramLabel = "OPTION",
             description = "an option for the JVMs under measurement, say of a profiler; may be given several times")
@@ -73,6 +92,25 @@ abstract class CellsCommand implements Runnable {
             all.forEach(cell -> out.printf("%-20s %s%n", cell.name(), cell.title()));
             return;
         }
+        if (!drawOnly) {
+            measure(out, log);
+        }
+        if (svg || drawOnly) {
+            log.println("bench: the picture is " + draw());
+        }
+    }
+
+    private Path draw() {
+        String picture = Chart.of(backend.name(), all, results);
+        try {
+            Files.createDirectories(pictures);
+            return Files.writeString(pictures.resolve("benchmarks-" + backend.name() + ".svg"), picture);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void measure(PrintWriter out, PrintWriter log) {
         RunSettings settings = settings();
         for (Cell cell : chosen()) {
             Progress progress = new Progress(log, live);

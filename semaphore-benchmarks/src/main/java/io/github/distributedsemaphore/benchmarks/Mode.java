@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.benchmarks;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** Who is measured. */
+/** What is measured. */
 enum Mode {
     /** This library, with the settings that it has by default. */
     SEMAPHORE("semaphore"),

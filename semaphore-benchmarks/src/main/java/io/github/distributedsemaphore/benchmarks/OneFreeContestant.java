@@ -11,7 +11,7 @@ import java.util.function.IntFunction;
 /**
  * Somebody else holds all slots but one, which is another one each time and which the contestant has not seen free: before
  * each acquire, and not as part of it, it has been told that there is none. Beside this library the somebody does what it does
- * to be counted, see docs/backends/rabbitmq.md; the specification knows nothing of that.
+ * to be counted, see docs/internals/rabbitmq.md; the specification knows nothing of that.
  */
 final class OneFreeContestant implements Contestant {
     /** So many slots are counted together. */

@@ -104,7 +104,7 @@ final class RabbitProcess implements MeasuredServer {
         return "amqp://guest:guest@127.0.0.1:" + port;
     }
 
-    /** The broker counts no commands that one could ask for over AMQP, so only its processor time is told. */
+    /** The broker counts no commands that one could ask for over AMQP, so only its processor time is reported. */
     @Override
     public ServerUse use() {
         Duration used = process.info().totalCpuDuration().orElse(Duration.ZERO);

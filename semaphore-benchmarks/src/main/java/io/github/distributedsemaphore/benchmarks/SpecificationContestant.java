@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The persistent semaphore as its specification has it, on a connection of each thread's own: A and B queues are looked at one by
  * one from 1 on, the first B that is missing is declared, a race that is lost starts over after a random time, and the slot is
- * verified before it counts. Whoever finds no slot asks again after a random time: the specification knows no waiting.
+ * verified before it counts. A client that finds no slot asks again after a random time: the specification knows no waiting.
  */
 final class SpecificationContestant implements Contestant {
     private static final long LONGEST_SKEW_NANOS = 2_000_000;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.benchmarks;
 
 /**
- * One of the things that are measured in turn: who takes permits, and under which load.
+ * One of the things that are measured in turn: which library takes permits, and under which load.
  *
  * @param name what it is called in the report
  * @param mode who

@@ -14,7 +14,7 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 
-/** One of the processes under measurement: does as it is told on standard input, and ends with it. */
+/** One of the processes under measurement: follows the commands on its standard input, and ends with it. */
 @Command(name = "worker", hidden = true, description = "For ./bench redis.")
 final class WorkerCommand implements Runnable {
     private final BiFunction<Variant, String, Contestant> contestants;

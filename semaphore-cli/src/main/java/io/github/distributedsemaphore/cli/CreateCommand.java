@@ -11,7 +11,7 @@ import picocli.CommandLine.ParentCommand;
         name = "create",
         description = {
             "Creates a semaphore.",
-            "If it exists with that many slots, that is fine; if it has another number, nothing is changed."
+            "If it exists with that limit, that is fine; if it has another one, nothing is changed."
         })
 final class CreateCommand implements Callable<Integer> {
     @ParentCommand
@@ -23,19 +23,19 @@ final class CreateCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "NAME", description = "the semaphore")
     private String name;
 
-    @Parameters(index = "1", paramLabel = "SLOTS", description = "how many may hold it at once")
-    private int slots;
+    @Parameters(index = "1", paramLabel = "LIMIT", description = "how many permits may be held at once")
+    private int limit;
 
     @Override
     public Integer call() {
         try (SemaphoreClient client = semaphore.connect()) {
-            boolean created = client.admin().create(name, slots);
+            boolean created = client.admin().create(name, limit);
             spec.commandLine()
                     .getOut()
                     .println(
                             created
-                                    ? "created " + name + ", limit " + slots
-                                    : name + " has limit " + slots + " already");
+                                    ? "created " + name + ", limit " + limit
+                                    : name + " has limit " + limit + " already");
         }
         return ExitCodes.OK;
     }

@@ -14,7 +14,7 @@ import picocli.CommandLine.ParentCommand;
         name = "destroy",
         description = {
             "Removes a semaphore.",
-            "Whoever waits for it ends with an error; whoever holds a slot keeps it until they release it."
+            "Calls that wait for it end with an error. Holders keep their slots until they release them."
         })
 final class DestroyCommand implements Callable<Integer> {
     @ParentCommand

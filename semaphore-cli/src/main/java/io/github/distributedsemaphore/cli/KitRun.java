@@ -26,8 +26,10 @@ final class KitRun {
         this.err = err;
     }
 
-    int run(String backend, Map<String, String> settings, List<String> sections, @Nullable Path report)
-            throws IOException {
+    /** Where the report goes, in which form. */
+    record Targets(@Nullable Path json, @Nullable Path html) {}
+
+    int run(String backend, Map<String, String> settings, List<String> sections, Targets targets) throws IOException {
         Path folder = Files.createTempDirectory("semaphore-tck");
         Thread tidying = new Thread(KitRunner::abandon, "semaphore-tck-tidying");
         Runtime.getRuntime().addShutdownHook(tidying);
@@ -36,14 +38,14 @@ final class KitRun {
             KitRunner.Outcome outcome =
                     KitRunner.run(new UserServerHarness(backend), settings, Set.copyOf(sections), folder, progress);
             progress.end();
-            return tell(outcome, report);
+            return tell(outcome, targets);
         } finally {
             Runtime.getRuntime().removeShutdownHook(tidying);
             delete(folder);
         }
     }
 
-    private int tell(KitRunner.Outcome outcome, @Nullable Path report) throws IOException {
+    private int tell(KitRunner.Outcome outcome, Targets targets) throws IOException {
         Path text = outcome.report().resolve("conformance.txt");
         if (Files.exists(text)) {
             out.println(Files.readString(text));
@@ -54,14 +56,16 @@ final class KitRun {
         out.println(
                 outcome.passed() + " tests passed, " + outcome.aborted() + " were not for this backend or this run, "
                         + outcome.failures().size() + " failed");
-        if (report != null) {
-            copy(outcome.report().resolve("conformance.json"), report);
-        }
+        copy(outcome.report().resolve("conformance.json"), targets.json());
+        copy(outcome.report().resolve("conformance.html"), targets.html());
         return outcome.failures().isEmpty() ? ExitCodes.OK : ExitCodes.RULE_BROKEN;
     }
 
     /** There is none if the backend went away before the kit could begin. */
-    private void copy(Path written, Path report) throws IOException {
+    private void copy(Path written, @Nullable Path report) throws IOException {
+        if (report == null) {
+            return;
+        }
         if (Files.exists(written)) {
             Files.copy(written, report, StandardCopyOption.REPLACE_EXISTING);
             out.println("report: " + report);

@@ -41,7 +41,7 @@ final class PrivateFolder {
         if (!OURS_ALONE.containsAll(found.permissions())) {
             throw refusal(folder, "is open to others (" + PosixFilePermissions.toString(found.permissions()) + ")");
         }
-        // Who we are Java does not say, but what we make is ours.
+        // Java does not tell the user of this process, but a file that it makes belongs to that user.
         Path ours = fileOfOurs(folder, found.owner());
         try {
             if (!Files.getOwner(ours).equals(found.owner())) {

@@ -5,7 +5,7 @@ import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The wait for those who hold a slot that a resize or a destruction has removed. */
+/** The wait for the holders of slots that a resize or a destruction has removed. */
 final class RemovedSlots {
     static final String WAIT_HELP =
             "wait so long, such as 500ms, 30s or 5m, until no removed slot is held any more, and"

@@ -13,9 +13,8 @@ import picocli.CommandLine.ParentCommand;
 @Command(
         name = "resize",
         description = {
-            "Changes how many may hold a semaphore at once.",
-            "Fewer slots remove the highest ones: nobody gets them any more, and whoever holds one keeps it until they"
-                    + " release it."
+            "Changes the limit of a semaphore.",
+            "A lower limit removes the highest slots. They are no longer granted, and their holders keep them until release."
         })
 final class ResizeCommand implements Callable<Integer> {
     @ParentCommand
@@ -27,8 +26,8 @@ final class ResizeCommand implements Callable<Integer> {
     @Parameters(index = "0", paramLabel = "NAME", description = "the semaphore")
     private String name;
 
-    @Parameters(index = "1", paramLabel = "SLOTS", description = "how many from now on")
-    private int slots;
+    @Parameters(index = "1", paramLabel = "LIMIT", description = "how many permits from now on")
+    private int limit;
 
     @Option(names = "--wait", paramLabel = "D", description = RemovedSlots.WAIT_HELP)
     private @Nullable Duration wait;
@@ -36,10 +35,10 @@ final class ResizeCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         try (SemaphoreClient client = semaphore.connect()) {
-            client.admin().resize(name, slots);
-            RemovedSlots.await(client.admin(), name, wait, "limit is now " + slots);
+            client.admin().resize(name, limit);
+            RemovedSlots.await(client.admin(), name, wait, "limit is now " + limit);
         }
-        spec.commandLine().getOut().println(name + " has limit " + slots + " now");
+        spec.commandLine().getOut().println(name + " has limit " + limit + " now");
         return ExitCodes.OK;
     }
 }

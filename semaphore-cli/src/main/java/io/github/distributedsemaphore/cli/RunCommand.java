@@ -25,7 +25,7 @@ import picocli.CommandLine.ParentCommand;
 
 @Command(
         name = "run",
-        customSynopsis = "semaphore run [--backend URI] NAME [--slots N] [--permits K] [--wait D] [--at-least D]"
+        customSynopsis = "semaphore run [--backend URI] NAME [--limit N] [--permits K] [--wait D] [--at-least D]"
                 + " [--label TEXT]%n              [--verbose] -- COMMAND [ARG...]",
         description = {
             "Runs a command while holding a slot, and gives the slot back when the command ends.",
@@ -65,13 +65,12 @@ final class RunCommand implements Callable<Integer> {
     private List<String> command = List.of();
 
     @Option(
-            names = "--slots",
+            names = "--limit",
             paramLabel = "N",
-            description =
-                    "create the semaphore with so many slots if there is none; end with 3 if it has another number")
-    private @Nullable Integer slots;
+            description = "create the semaphore with this limit if there is none; end with 3 if it has another limit")
+    private @Nullable Integer limit;
 
-    @Option(names = "--permits", paramLabel = "K", description = "take so many slots, all or none; default: 1")
+    @Option(names = "--permits", paramLabel = "K", description = "take so many permits, all or none; default: 1")
     private int permits = 1;
 
     @Option(
@@ -103,8 +102,8 @@ final class RunCommand implements Callable<Integer> {
         }
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
                 SemaphoreClient client = connect()) {
-            if (slots != null) {
-                client.admin().create(name, slots);
+            if (limit != null) {
+                client.admin().create(name, limit);
             }
             // From here on there may be a slot to give back; before, a signal may do what it does to any JVM.
             signals.install();
@@ -161,7 +160,7 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private String whatItWaitsFor(SemaphoreClient client) {
-        String waiting = "waiting for " + (permits == 1 ? "" : permits + " slots of ") + name;
+        String waiting = "waiting for " + (permits == 1 ? "" : permits + " permits of ") + name;
         try {
             client.ping(ANSWER);
             return client.admin()

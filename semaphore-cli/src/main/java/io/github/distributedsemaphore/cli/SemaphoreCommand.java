@@ -4,6 +4,9 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.cli.demo.DemoCommand;
 import io.github.distributedsemaphore.cli.demo.WorkerCommand;
+import io.github.distributedsemaphore.cli.live.ListCommand;
+import io.github.distributedsemaphore.cli.live.TopCommand;
+import io.github.distributedsemaphore.cli.live.UiCommand;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,14 +25,18 @@ import picocli.CommandLine.ScopeType;
         scope = ScopeType.INHERIT,
         synopsisSubcommandLabel = "COMMAND",
         sortOptions = false,
-        description = "A semaphore over processes and hosts: at most SLOTS holders of a NAME.",
+        description = "A semaphore over processes and hosts: at most LIMIT permits of a NAME are held.",
         footerHeading = "%nExamples:%n",
         footer = {
             "  semaphore create exports 3",
             "  semaphore run exports --wait 10m -- ./export.sh --full",
-            "  semaphore status exports"
+            "  semaphore status exports",
+            "  semaphore top"
         })
 public final class SemaphoreCommand implements Runnable {
+    /** What stands in place of a list without entries. */
+    public static final String NONE = "no semaphores; make one with 'semaphore create NAME LIMIT'";
+
     private static final String DEFAULT_BACKEND = "local:";
 
     /** In the order of the help. */
@@ -62,7 +69,7 @@ public final class SemaphoreCommand implements Runnable {
      * Returns what reads a command line.
      *
      * @param words the words to be read. If they name a command it is the only one that is loaded: a run is short, and finding out
-     *     what nine commands take costs it a noticeable part of its time
+     *     what twelve commands take costs it a noticeable part of its time
      */
     static CommandLine commandLine(String... words) {
         CommandLine line = new CommandLine(new SemaphoreCommand());
@@ -92,7 +99,10 @@ public final class SemaphoreCommand implements Runnable {
     private static Map<String, Supplier<Object>> commands() {
         Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
         commands.put("create", CreateCommand::new);
+        commands.put("list", ListCommand::new);
         commands.put("status", StatusCommand::new);
+        commands.put("top", TopCommand::new);
+        commands.put("ui", UiCommand::new);
         commands.put("resize", ResizeCommand::new);
         commands.put("destroy", DestroyCommand::new);
         commands.put("run", RunCommand::new);

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.cli;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
-import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.cli.live.ListCommand;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
@@ -52,14 +52,11 @@ final class StatusCommand implements Callable<Integer> {
         return admin.describe(name)
                 .orElseThrow(() -> new CommandFailure(
                         ExitCodes.NO_SUCH_SEMAPHORE,
-                        "there is no semaphore '" + name + "'; make it with 'semaphore create NAME SLOTS'"));
+                        "there is no semaphore '" + name + "'; make it with 'semaphore create NAME LIMIT'"));
     }
 
     private static List<SemaphoreDescription> all(SemaphoreClient client) {
-        if (!client.guarantees().has(Capability.LISTING)) {
-            throw new UnsupportedOperationException("the backend '"
-                    + client.guarantees().backend() + "' cannot list its semaphores; name the one to show");
-        }
+        ListCommand.checkListing(client.guarantees());
         // One that is destroyed between the two calls is not there any more.
         return client.admin().names().stream()
                 .map(client.admin()::describe)

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** Descriptions for programs. The names and the order of the members are part of the command's contract. */
-final class StatusJson {
+public final class StatusJson {
     private StatusJson() {}
 
     static String of(List<SemaphoreDescription> semaphores) {
@@ -24,7 +24,13 @@ final class StatusJson {
         return json(semaphore).toString();
     }
 
-    private static JsonObject json(SemaphoreDescription semaphore) {
+    /**
+     * Returns a description as an object of its own.
+     *
+     * @param semaphore the description
+     * @return its members, which the caller may add to
+     */
+    public static JsonObject json(SemaphoreDescription semaphore) {
         JsonArray holders = new JsonArray();
         semaphore.holders().forEach(holder -> holders.add(json(holder)));
         JsonObject object = new JsonObject();

@@ -14,7 +14,7 @@ final class StatusText {
 
     static String of(List<SemaphoreDescription> semaphores) {
         return semaphores.isEmpty()
-                ? "no semaphores; make one with 'semaphore create NAME SLOTS'"
+                ? SemaphoreCommand.NONE
                 : semaphores.stream().map(StatusText::of).collect(Collectors.joining(System.lineSeparator()));
     }
 

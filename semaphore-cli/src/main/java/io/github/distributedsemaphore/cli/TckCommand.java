@@ -45,6 +45,12 @@ final class TckCommand implements Callable<Integer> {
     private @Nullable Path report;
 
     @Option(
+            names = "--html",
+            paramLabel = "FILE",
+            description = "write the report to FILE, as a page for a browser that needs no other file")
+    private @Nullable Path html;
+
+    @Option(
             names = "--section",
             paramLabel = "TAG",
             description = "only this section, such as safety, release or crash; can be repeated")
@@ -62,6 +68,7 @@ final class TckCommand implements Callable<Integer> {
             settings.put("tck.seed", Long.toString(seed));
         }
         CommandLine line = spec.commandLine();
-        return new KitRun(line.getOut(), line.getErr()).run(semaphore.backend(), settings, sections, report);
+        return new KitRun(line.getOut(), line.getErr())
+                .run(semaphore.backend(), settings, sections, new KitRun.Targets(report, html));
     }
 }

@@ -6,16 +6,26 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Rows of cells in columns as wide as their widest cell. Not thread-safe. */
-final class TextTable {
+public final class TextTable {
     private static final String GAP = "  ";
 
     private final List<String[]> rows = new ArrayList<>();
 
-    TextTable(String... heads) {
+    /**
+     * Begins a table.
+     *
+     * @param heads its first row
+     */
+    public TextTable(String... heads) {
         rows.add(heads);
     }
 
-    void add(String... cells) {
+    /**
+     * Adds a row.
+     *
+     * @param cells as many as there are heads
+     */
+    public void add(String... cells) {
         if (cells.length != rows.get(0).length) {
             throw new IllegalArgumentException(
                     cells.length + " cells in a table of " + rows.get(0).length + " columns");

@@ -64,7 +64,7 @@ final class AdminCommandsTest {
 
     @Test
     void statusShowsWhoHoldsASlot() {
-        try (CommandProcess holder = semaphore.run("exports --slots 2 --label nightly", "echo > ready; read unused")) {
+        try (CommandProcess holder = semaphore.run("exports --limit 2 --label nightly", "echo > ready; read unused")) {
             await().until(() -> semaphore.file("ready").equals("\n"));
 
             assertThat(semaphore.execute("status", "exports").out())
@@ -83,7 +83,7 @@ final class AdminCommandsTest {
 
     @Test
     void resizeAndDestroyWaitForTheHoldersOfRemovedSlots() {
-        try (CommandProcess holder = semaphore.run("exports --slots 2 --permits 2", "echo > ready; read unused")) {
+        try (CommandProcess holder = semaphore.run("exports --limit 2 --permits 2", "echo > ready; read unused")) {
             await().until(() -> semaphore.file("ready").equals("\n"));
 
             assertThat(semaphore.execute("resize", "exports", "1").code()).isZero();

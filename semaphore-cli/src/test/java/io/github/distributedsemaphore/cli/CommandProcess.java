@@ -51,14 +51,7 @@ public final class CommandProcess implements AutoCloseable {
             Path out = Files.createTempFile(folder, "out", ".txt");
             Path err = Files.createTempFile(folder, "err", ".txt");
             List<String> command = new ArrayList<>(WITH_SIGNALS);
-            command.addAll(List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-XX:TieredStopAtLevel=1",
-                    "-XX:+UseSerialGC",
-                    "-classpath",
-                    System.getProperty("java.class.path"),
-                    Main.class.getName()));
-            command.addAll(words);
+            command.addAll(command(words));
             ProcessBuilder builder =
                     new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
             builder.environment().keySet().removeIf(name -> name.startsWith("SEMAPHORE_"));
@@ -67,6 +60,19 @@ public final class CommandProcess implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** What is to be executed, and nothing around it. */
+    static List<String> command(List<String> words) {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-classpath",
+                System.getProperty("java.class.path"),
+                Main.class.getName()));
+        command.addAll(words);
+        return command;
     }
 
     void input(String text) {

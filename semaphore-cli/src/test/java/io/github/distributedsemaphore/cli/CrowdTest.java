@@ -58,7 +58,7 @@ final class CrowdTest {
         Path script = script();
         String backend = "local:" + folder.resolve("state");
         List<String> words = List.of(
-                "--backend", backend, "run", "--slots", "" + SLOTS, "job", "--", "sh", "" + script, "" + folder, "0.1");
+                "--backend", backend, "run", "--limit", "" + SLOTS, "job", "--", "sh", "" + script, "" + folder, "0.1");
         List<CommandProcess> crowd = new ArrayList<>();
         try {
             IntStream.range(0, PROCESSES).forEach(i -> crowd.add(CommandProcess.start(folder, words)));

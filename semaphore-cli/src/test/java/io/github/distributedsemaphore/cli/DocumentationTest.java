@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -29,6 +30,8 @@ final class DocumentationTest {
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]*))?\\)");
     private static final Pattern CODE = Pattern.compile("(?ms)^ *```.*?^ *```$|`[^`\n]*`");
     private static final Pattern MERMAID = Pattern.compile("(?ms)^```mermaid\n(\\S+)[^\n]*\n(.*?)^```$");
+    private static final Pattern NAMED_CLASS = Pattern.compile("`((?=\\w*[a-z]\\w*[a-z])[A-Z]\\w+)(?:\\.(\\w+))?`");
+    private static final Pattern IMPORT = Pattern.compile("(?m)^import [\\w.]+\\.(\\w+);$");
     private static final String BEGIN = "<!-- Written by DocumentationTest from guarantees(). -->\n";
     private static final String END = "<!-- End of the written part. -->";
     private static final String IMPORTS =
@@ -118,6 +121,62 @@ final class DocumentationTest {
 
         assertThat(broken).isEmpty();
         assertThat(pictures).isGreaterThanOrEqualTo(5);
+    }
+
+    /** So that a class that is renamed does not live on in the pages that explain it. */
+    @Test
+    void everyClassThatThePagesForDevelopersNameExistsAndHasTheMember() throws IOException {
+        Map<String, String> sources = sources();
+        Set<String> imported = sources.values().stream()
+                .flatMap(source -> IMPORT.matcher(source).results())
+                .map(line -> line.group(1))
+                .collect(Collectors.toSet());
+        List<String> unknown = new ArrayList<>();
+        int names = 0;
+        for (Path document : documents()) {
+            if (!document.startsWith(ROOT.resolve("docs/internals"))) {
+                continue;
+            }
+            for (MatchResult name :
+                    NAMED_CLASS.matcher(Files.readString(document)).results().toList()) {
+                names++;
+                String source = sources.get(name.group(1));
+                if (source == null ? !imported.contains(name.group(1)) : !hasMember(source, name.group(2))) {
+                    unknown.add(ROOT.relativize(document) + ": " + name.group());
+                }
+            }
+        }
+
+        assertThat(unknown).isEmpty();
+        assertThat(names).isGreaterThan(100);
+    }
+
+    private static boolean hasMember(String source, String member) {
+        return member == null
+                || Pattern.compile("\\b" + member + "\\b").matcher(source).find();
+    }
+
+    /** The sources of this project by the name of their class. Classes of one name are put together. */
+    private static Map<String, String> sources() throws IOException {
+        Map<String, String> sources = new HashMap<>();
+        try (Stream<Path> modules = Files.list(ROOT)) {
+            for (Path module : modules.map(module -> module.resolve("src"))
+                    .filter(Files::isDirectory)
+                    .toList()) {
+                addSources(module, sources);
+            }
+        }
+        return sources;
+    }
+
+    private static void addSources(Path folder, Map<String, String> sources) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file :
+                    files.filter(file -> file.toString().endsWith(".java")).toList()) {
+                String name = file.getFileName().toString().replace(".java", "");
+                sources.merge(name, Files.readString(file), String::concat);
+            }
+        }
     }
 
     /** With -Dtck.write.docs=true it writes the table. */

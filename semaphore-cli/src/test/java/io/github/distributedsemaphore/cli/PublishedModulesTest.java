@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A module that is missing from the BOM cannot be used by those who import it, and one that has a parent leaks its versions. */
+/** A module that is missing from the BOM cannot be used by projects that import it, and one that has a parent leaks its versions. */
 final class PublishedModulesTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 

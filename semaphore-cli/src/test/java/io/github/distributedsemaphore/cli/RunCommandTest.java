@@ -28,7 +28,7 @@ final class RunCommandTest {
     void theCommandsStreamsEnvironmentAndExitCodePassThrough() {
         String script =
                 "cat; echo $SEMAPHORE_NAME $SEMAPHORE_SLOT; test -n \"$SEMAPHORE_EPOCH\" && echo fail >&2; exit 42";
-        try (CommandProcess run = semaphore.run("job --slots 1", script)) {
+        try (CommandProcess run = semaphore.run("job --limit 1", script)) {
             run.input("some input\n");
 
             assertThat(run.exitCode()).isEqualTo(42);
@@ -40,7 +40,7 @@ final class RunCommandTest {
 
     @Test
     void severalPermitsAreSeveralSlots() {
-        try (CommandProcess run = semaphore.run("job --slots 3 --permits 2", "echo $SEMAPHORE_SLOT/$SEMAPHORE_EPOCH")) {
+        try (CommandProcess run = semaphore.run("job --limit 3 --permits 2", "echo $SEMAPHORE_SLOT/$SEMAPHORE_EPOCH")) {
             assertThat(run.exitCode()).isZero();
             assertThat(run.out()).matches("\\d,\\d/\\d+,\\d+\n");
         }
@@ -50,7 +50,7 @@ final class RunCommandTest {
     @CsvSource({"TERM", "INT", "HUP"})
     void signalsReachTheCommandWhichDecides(String signal) {
         String script = "trap 'echo got; exit 9' " + signal + "; echo > ready; while :; do sleep 0.01; done";
-        try (CommandProcess run = semaphore.run("job --slots 1", script)) {
+        try (CommandProcess run = semaphore.run("job --limit 1", script)) {
             await().until(() -> semaphore.file("ready").equals("\n"));
             run.signal(signal);
 
@@ -61,7 +61,7 @@ final class RunCommandTest {
 
     @Test
     void aCommandThatDiesByASignalGivesTheShellsCode() {
-        try (CommandProcess run = semaphore.run("job --slots 1", "kill -s KILL $$")) {
+        try (CommandProcess run = semaphore.run("job --limit 1", "kill -s KILL $$")) {
             assertThat(run.exitCode()).isEqualTo(128 + 9);
         }
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
@@ -71,7 +71,7 @@ final class RunCommandTest {
     void aMissingSemaphoreAnotherLimitAndAFullOneHaveCodesOfTheirOwn() {
         assertThat(semaphore.execute("run", "job", "--", "true").code()).isEqualTo(5);
         semaphore.execute("create", "job", "1");
-        assertThat(semaphore.execute("run", "job", "--slots", "2", "--", "true").code())
+        assertThat(semaphore.execute("run", "job", "--limit", "2", "--", "true").code())
                 .isEqualTo(3);
         assertThat(semaphore
                         .execute("run", "job", "--permits", "2", "--", "true")
@@ -108,7 +108,7 @@ final class RunCommandTest {
     @Test
     void theSlotIsHeldAtLeastSoLongAfterACommandThatIsQuick() {
         long start = System.nanoTime();
-        try (CommandProcess run = semaphore.run("job --slots 1 --at-least 3s", "echo > done; exit 7")) {
+        try (CommandProcess run = semaphore.run("job --limit 1 --at-least 3s", "echo > done; exit 7")) {
             await().until(() -> semaphore.file("done").equals("\n"));
             assertThat(semaphore
                             .execute("run", "job", "--wait", "0s", "--", "true")
@@ -122,7 +122,7 @@ final class RunCommandTest {
 
     @Test
     void aSignalEndsTheTimeThatTheSlotIsHeldOn() {
-        try (CommandProcess run = semaphore.run("job --slots 1 --at-least 1h", "echo > done")) {
+        try (CommandProcess run = semaphore.run("job --limit 1 --at-least 1h", "echo > done")) {
             await().until(() -> semaphore.file("done").equals("\n"));
             // A signal that comes before the relay knows of the end goes to the command, which is not there any more.
             // One that comes after the end of the run finds nobody.
@@ -139,7 +139,7 @@ final class RunCommandTest {
 
     @Test
     void aCommandThatIsNotFoundCostsNoSlot() {
-        LocalCommands.Outcome outcome = semaphore.execute("run", "job", "--slots", "1", "--", "no-such-command-at-all");
+        LocalCommands.Outcome outcome = semaphore.execute("run", "job", "--limit", "1", "--", "no-such-command-at-all");
 
         assertThat(outcome.code()).isEqualTo(127);
         assertThat(outcome.err()).isEqualTo("semaphore: no-such-command-at-all: command not found\n");
@@ -151,7 +151,7 @@ final class RunCommandTest {
         LocalCommands.Outcome outcome = semaphore.execute(
                 "run",
                 "job",
-                "--slots",
+                "--limit",
                 "1",
                 "--",
                 "sh",

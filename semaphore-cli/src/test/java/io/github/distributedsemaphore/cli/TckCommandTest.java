@@ -22,13 +22,23 @@ final class TckCommandTest {
     void runsASectionWritesTheReportAndLeavesNothing() throws IOException {
         LocalCommands commands = new LocalCommands(folder);
         Path report = folder.resolve("report.json");
+        Path page = folder.resolve("report.html");
 
-        LocalCommands.Outcome outcome =
-                commands.execute("tck", "--section", "verification", "--seed", "42", "--report", report.toString());
+        LocalCommands.Outcome outcome = commands.execute(
+                "tck",
+                "--section",
+                "verification",
+                "--seed",
+                "42",
+                "--report",
+                report.toString(),
+                "--html",
+                page.toString());
 
         assertThat(outcome.code()).as(outcome.out() + outcome.err()).isZero();
         assertThat(outcome.err()).contains("5 Verification").doesNotContain("FAILED");
-        assertThat(outcome.out()).contains("5.1   passed", "0 failed", report.toString());
+        assertThat(outcome.out()).contains("5.1   passed", "0 failed", report.toString(), page.toString());
+        assertThat(Files.readString(page)).contains("<tr id=\"r5.1\" class=\"passed\">", "seed <b>42</b>");
         JsonObject json = JsonParser.parseString(Files.readString(report)).getAsJsonObject();
         assertThat(json.getAsJsonObject("run").get("seed").getAsString()).isEqualTo("42");
         assertThat(json.getAsJsonArray("rules").asList().stream()

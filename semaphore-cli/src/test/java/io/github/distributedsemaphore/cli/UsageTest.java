@@ -26,7 +26,7 @@ final class UsageTest {
             value = {
                 "''                                  | Which command?",
                 "stauts                              | stauts",
-                "create exports                      | SLOTS",
+                "create exports                      | LIMIT",
                 "create exports three                | three",
                 "status exports --jsno               | --jsno",
                 "resize exports 3 --wait 5           | is no duration",
@@ -37,6 +37,10 @@ final class UsageTest {
                 "run exports --wait -- true          | --wait",
                 "--backend nowhere status x          | A backend is given as a URI",
                 "--backend nosuch: status x          | No backend for",
+                "top --json                          | --once",
+                "top --every 10ms                    | it must be from 1s to 1h",
+                "ui --every 2h                       | it must be from 1s to 1h",
+                "ui --port 65536                     | it must be from 1 to 65535",
                 "tck --mode hasty                    | it must be quick, full or soak",
                 "tck --mode soak=10                  | 10",
             })
@@ -49,7 +53,7 @@ final class UsageTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"create", "status", "resize", "destroy", "run", "guarantees", "tck"})
+    @ValueSource(strings = {"create", "list", "status", "top", "ui", "resize", "destroy", "run", "guarantees", "tck"})
     void everyCommandExplainsItselfAndItsExitCodes(String command) {
         assertThat(execute(command, "--help")).isZero();
 

@@ -40,7 +40,7 @@ final class AbortableHttpClient extends CloseableHttpClient {
     /**
      * Creates it; connects to nothing yet.
      *
-     * @param tls whom to trust and who we are, for {@code https}; null if that is not used
+     * @param tls the certificates of the other side and our own, for {@code https}; null if that is not used
      */
     AbortableHttpClient(int maxConnections, @Nullable SSLContext tls) {
         RegistryBuilder<ConnectionSocketFactory> sockets = RegistryBuilder.<ConnectionSocketFactory>create()

@@ -73,9 +73,9 @@ final class ConsulBackend implements SemaphoreBackend {
                     + " client agent is stopped in order, some seconds after the death of a server agent in a cluster, and"
                     + " when a cluster starts again without it. Holders may then work on for a time to live at most. The"
                     + " setting 'node' names another node.",
-            "A change of leader or a restart of the servers starts the time to live of every session anew, which adds to"
+            "A change of leader or a restart of the servers starts the time to live of every session again, which adds to"
                     + " the detection bound.",
-            "An agent in development mode keeps nothing over a restart, nor does a cluster that is set up anew: limits are"
+            "An agent in development mode keeps nothing over a restart, nor does a cluster that is set up again: limits are"
                     + " gone then, and epochs begin again.",
         };
     }

@@ -307,7 +307,7 @@ final class ConsulExchange {
      * done once at most.
      *
      * @return null if it was not done and cannot be done any more
-     * @throws OutcomeUnknownException if that cannot be told by the deadline
+     * @throws OutcomeUnknownException if that is not known by the deadline
      */
     private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Attempts attempts, Set<Hold> lost) {
         Deadline end = attempts.end();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param host the agent
  * @param port its HTTP port
- * @param tls whom to trust and who we are; null for a connection in clear
+ * @param tls the certificates of the other side and our own; null for a connection in clear
  * @param token the ACL token; empty for none
  * @param datacenter where the semaphores are; empty for the agent's own
  * @param node the node of the catalog that the sessions belong to, and end with; empty for the agent's own

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param modifyIndex when the entry was written last; our epochs come from it
  * @param slot the slot that was taken last; 0 if the entry is not one of our clients' or took none yet
  * @param nonce of the transaction that took it
- * @param holder who; null if not known
+ * @param holder the process that contends; null if not known
  * @param since when, by that host's wall clock; null if not known
  */
 record Contender(

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes the coordination key of a destroyed semaphore when its last holder is gone. A holder that releases does that itself;
  * one that dies cannot, so the client that destroyed the semaphore watches on a thread of its own until then, or until it is
- * closed. Beyond that, whoever comes across such a key deletes it. Thread-safe.
+ * closed. Beyond that, the next client that comes across such a key deletes it. Thread-safe.
  */
 final class DestroyedLocks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DestroyedLocks.class);
@@ -38,7 +38,7 @@ final class DestroyedLocks implements AutoCloseable {
                 && view.liveHolders().isEmpty();
     }
 
-    /** Deletes such a key; if that fails, the next one who comes across it will. */
+    /** Deletes such a key; if that fails, the next client that comes across it will. */
     static void clear(PrefixView view, ConsulHttp http, Deadline end) {
         if (isDeserted(view)) {
             Transaction delete = new Transaction().delete(view.key(KeyNames.LOCK), view.lockIndex());

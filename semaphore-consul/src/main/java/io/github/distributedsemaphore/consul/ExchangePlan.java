@@ -111,7 +111,7 @@ final class ExchangePlan {
         takers = sessions;
     }
 
-    /** What {@code .lock} is to be: the holders that are alive, without who leaves and with who comes. */
+    /** What {@code .lock} is to be: the holders that are alive, without those that leave and with those that come. */
     LockBody newLock() {
         Set<String> holders = view.liveHolders();
         holders.removeAll(leaving());

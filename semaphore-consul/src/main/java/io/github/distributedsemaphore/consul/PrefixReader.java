@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads what is stored below the prefix of a semaphore. Thread-safe. */
 final class PrefixReader {
+    /** Between two answers rights may come and go; three that contradict each other are no chance. */
+    private static final int MOST_READINGS = 3;
+
     private final ConsulHttp http;
     private final String prefix;
     private final String subject;
@@ -46,18 +49,25 @@ final class PrefixReader {
      */
     PrefixView read(Deadline end) {
         try {
-            ConsulHttp.Reply reply = http.get(end, listing(prefix), "recurse", "consistent");
-            if (reply.status() == 404) {
-                requireReadable(end);
-                return empty();
+            for (int i = 0; i < MOST_READINGS; i++) {
+                ConsulHttp.Reply reply = http.get(end, listing(prefix), "recurse", "consistent");
+                if (reply.isOk()) {
+                    return parse(reply.body());
+                }
+                if (reply.status() != 404) {
+                    throw Failures.refused(subject, reply);
+                }
+                if (!exists(end)) {
+                    return empty();
+                }
             }
-            if (!reply.isOk()) {
-                throw Failures.refused(subject, reply);
-            }
-            return parse(reply.body());
         } catch (NoReplyException e) {
             throw Failures.unavailable(subject, e);
         }
+        throw new BackendUnavailableException(
+                subject + ": nothing was done, Consul lists no key below " + prefix + "/ although "
+                        + key(KeyNames.LIMIT) + " is there; the token may lack the right to read some of the keys",
+                null);
     }
 
     /**
@@ -75,12 +85,20 @@ final class PrefixReader {
         }
     }
 
-    /** A listing without rights is empty like that of nothing; a single key tells them apart. */
-    private void requireReadable(Deadline end) throws NoReplyException {
-        ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + prefix + "/" + KeyNames.LIMIT, "consistent");
+    /**
+     * Whether there is a semaphore although the listing is empty. A listing without rights is empty like that of nothing, and rights may
+     * have come back since; a single key tells these apart.
+     */
+    private boolean exists(Deadline end) throws NoReplyException {
+        ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + key(KeyNames.LIMIT), "consistent");
         if (!reply.isOk() && reply.status() != 404) {
             throw Failures.refused(subject, reply);
         }
+        return reply.isOk();
+    }
+
+    private String key(String last) {
+        return prefix + "/" + last;
     }
 
     PrefixView empty() {

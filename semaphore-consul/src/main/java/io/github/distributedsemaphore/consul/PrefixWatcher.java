@@ -170,7 +170,8 @@ final class PrefixWatcher {
                 }
                 grace.works();
                 look(reply, reply.index() != index);
-                // An index that has gone back belongs to another life of the server; the next query begins anew.
+                // An index that has gone back belongs to another life of the server; the next query starts from the
+                // beginning.
                 index = reply.index() < index ? 0 : reply.index();
                 pause = FIRST_PAUSE_NANOS;
                 if (reply.status() == 404) {
@@ -315,7 +316,7 @@ final class PrefixWatcher {
         }
     }
 
-    /** Who waits has a contender entry, as the guide has it: others see that they are not alone. */
+    /** A waiting client has a contender entry, as the guide has it: others see that they are not alone. */
     private void showPresence(PrefixView view) {
         lock.lock();
         try {

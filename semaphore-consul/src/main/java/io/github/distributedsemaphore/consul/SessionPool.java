@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The Consul sessions of one client at one semaphore. A session can hold one slot at most, for the holders' list of the
- * official format names sessions; it is used again, for making one costs two commits. Who waits or holds is alive by its
- * renewals; what is idle lapses by itself. Thread-safe; talks to the server without its lock.
+ * official format names sessions; it is used again, for making one costs two commits. A session that waits or holds is alive by its
+ * renewals; an idle one lapses by itself. Thread-safe; talks to the server without its lock.
  */
 final class SessionPool {
     private static final Logger LOG = LoggerFactory.getLogger(SessionPool.class);

@@ -12,7 +12,7 @@ final class WatchGrace {
     /**
      * Creates it.
      *
-     * @param grace how long; null for ever
+     * @param grace how long; null for no bound
      */
     WatchGrace(@Nullable Duration grace) {
         this.grace = grace;

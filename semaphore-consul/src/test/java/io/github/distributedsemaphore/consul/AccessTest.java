@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
 class AccessTest {
     private static final String ROOT_TOKEN = UUID.randomUUID().toString();
     private static final String NAME = "guarded";
+    private static final int CHANGES = 200;
     private static ConsulAgent agent;
 
     @BeforeAll
@@ -111,6 +113,30 @@ class AccessTest {
                             .contains("dc=dc1")
                             .doesNotContain(ROOT_TOKEN))
                     .allSatisfy(head -> assertThat(head).contains("X-Consul-Token: " + ROOT_TOKEN));
+        }
+    }
+
+    /** An empty listing may be of a moment without rights, and what is asked after it of a moment with them. */
+    @Test
+    void rightsThatComeAndGoMakeNothingLookMissing() throws Exception {
+        ConsulServer operator = agent.server();
+        String policy = "changing-" + UUID.randomUUID();
+        String rules = "key_prefix \"app/\" { policy = \"%s\" } session_prefix \"\" { policy = \"write\" }";
+        String token = operator.createToken(policy, rules.formatted("write"));
+        try (SemaphoreBackend backend = open(token)) {
+            CompletableFuture<Void> changes = CompletableFuture.runAsync(() -> {
+                for (int i = 0; i < CHANGES; i++) {
+                    operator.changePolicy(policy, rules.formatted(i % 2 == 0 ? "deny" : "write"));
+                }
+            });
+            while (!changes.isDone()) {
+                try {
+                    assertThat(backend.admin().describe(NAME)).isPresent();
+                } catch (BackendAccessException e) {
+                    assertThat(e).hasMessageContaining("write");
+                }
+            }
+            changes.join();
         }
     }
 

@@ -166,7 +166,7 @@ class ConsulHarness extends UriHarness implements StateProbe {
                 "StateProbe.plantEpoch: epochs are 1,024 times the index of the server's log, which nobody can set");
     }
 
-    /** Slots are stored only with who holds them, so these are holders whose sessions have ended: more than the limit. */
+    /** Slots are stored only with their holders, so these are holders whose sessions have ended: more than the limit. */
     @Override
     public void plantSlots(String name, int more) {
         PrefixView view = read(name);

@@ -73,14 +73,18 @@ final class ConsulServer {
         return "acl { enabled = true default_policy = \"" + others + "\" tokens { master = \"" + root + "\" } }";
     }
 
-    /** Whether an operator is known here, who can give rights. */
+    /** Whether an account is known here that can give rights. */
     boolean hasRights() {
         return !token.isEmpty();
     }
 
     /** Makes a token with some rights, as an operator does. */
     String createToken(String rules) {
-        String name = "policy-" + UUID.randomUUID();
+        return createToken("policy-" + UUID.randomUUID(), rules);
+    }
+
+    /** The same, with a policy of that name, which can be changed later. */
+    String createToken(String name, String rules) {
         JsonObject policy = new JsonObject();
         policy.addProperty("Name", name);
         policy.addProperty("Rules", rules);
@@ -93,6 +97,20 @@ final class ConsulServer {
         wanted.add("Policies", policies);
         String made = send("PUT", "/v1/acl/token", wanted.toString()).body();
         return Json.text(Json.parse(made).getAsJsonObject(), "SecretID");
+    }
+
+    /** Gives a policy other rules. */
+    void changePolicy(String name, String rules) {
+        String found = send("GET", "/v1/acl/policy/name/" + name, "").body();
+        String id = Json.text(Json.parse(found).getAsJsonObject(), "ID");
+        JsonObject policy = new JsonObject();
+        policy.addProperty("ID", id);
+        policy.addProperty("Name", name);
+        policy.addProperty("Rules", rules);
+        int status = send("PUT", "/v1/acl/policy/" + id, policy.toString()).statusCode();
+        if (status != 200) {
+            throw new IllegalStateException("the policy was not changed: " + status);
+        }
     }
 
     /** Whether there is an answer that only a leader can give. */

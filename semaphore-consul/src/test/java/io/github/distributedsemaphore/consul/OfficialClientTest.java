@@ -200,7 +200,7 @@ class OfficialClientTest {
         }
     }
 
-    /** Counts by files that only who is inside has, and by nothing of the semaphore's. */
+    /** Counts by files that only a process inside has, and by nothing of the semaphore's. */
     @Test
     void neverMoreThanTheLimitAreInsideWithKillsOnBothSides() throws Exception {
         Path inside = Files.createDirectory(directory.resolve("inside"));
@@ -235,7 +235,7 @@ class OfficialClientTest {
         } finally {
             threads.shutdownNow();
         }
-        await("the places of the dead are free again")
+        await("the places of dead clients are free again")
                 .atMost(Duration.ofSeconds(35))
                 .until(() -> backend.admin().describe(name).orElseThrow().free() == 3);
     }

@@ -90,7 +90,7 @@ class ThriftTest {
             await("they wait").atMost(PATIENCE).until(() -> watches("crowded") == 1 && held.isValid());
             assertThat(watches("crowded")).isEqualTo(1);
             assertThat(sessions("crowded"))
-                    .as("sessions of two holders and forty who wait")
+                    .as("sessions of two holders and forty waiting clients")
                     .isEqualTo(2);
             assertThat(proxy.openConnections()).isLessThanOrEqualTo(1 + ConsulBackend.OPERATION_CONNECTIONS);
             held.release();

@@ -5,13 +5,15 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayDeque;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -28,10 +30,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * overdue ends by its connection being aborted from another thread. Thread-safe.
  */
 final class Connections implements AutoCloseable {
-    /** What makes a connection. */
+    /** What makes a connection, or borrows one; an attempt that nobody waits for any more ends by itself soon after the time-out. */
     @FunctionalInterface
     interface Opener {
-        Connection open() throws SQLException;
+        Connection open(Duration timeout) throws SQLException;
     }
 
     /** What is done with one. */
@@ -45,47 +47,42 @@ final class Connections implements AutoCloseable {
     private static final long LOOK_MILLIS = 20;
 
     private final Opener opener;
+    private final Duration timeout;
     private final int kept;
     private final String where;
     private final Semaphore places;
-    private final Deque<Connection> idle = new ArrayDeque<>();
-    private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+    private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
+    private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
     private final AtomicBoolean looking = new AtomicBoolean();
-    private final ThreadPoolExecutor openers;
-    private final ScheduledThreadPoolExecutor timer;
+    private final ThreadPoolExecutor openers = new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            task -> daemon(task, "semaphore-jdbc-connect"));
+    private final ScheduledThreadPoolExecutor timer =
+            new ScheduledThreadPoolExecutor(1, task -> daemon(task, "semaphore-jdbc-timer"));
     private volatile boolean closed;
-
-    /** A call under way. */
-    private static final class Call {
-        final Connection connection;
-        final Deadline end;
-
-        Call(Connection connection, Deadline end) {
-            this.connection = connection;
-            this.end = end;
-        }
-    }
 
     /**
      * Creates it.
      *
      * @param opener makes a connection, or takes one from the application's pool
+     * @param timeout how long a call takes at most
      * @param kept how many to keep and to use at most; 0 if each goes back to its pool after each call
      * @param where what they lead to, for messages
      */
-    Connections(Opener opener, int kept, String where) {
+    Connections(Opener opener, Duration timeout, int kept, String where) {
         this.opener = opener;
+        this.timeout = timeout;
         this.kept = kept;
         this.where = where;
         this.places = new Semaphore(kept == 0 ? Integer.MAX_VALUE : kept, true);
-        this.timer = new ScheduledThreadPoolExecutor(1, task -> daemon(task, "semaphore-jdbc-timer"));
-        this.openers = new ThreadPoolExecutor(
-                0,
-                Integer.MAX_VALUE,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                task -> daemon(task, "semaphore-jdbc-connect"));
+    }
+
+    Deadline deadline() {
+        return Deadline.after(System.nanoTime(), timeout);
     }
 
     static Thread daemon(Runnable task, String name) {
@@ -106,10 +103,7 @@ final class Connections implements AutoCloseable {
                 throw late("all connections are busy");
             }
             try {
-                Connection known;
-                synchronized (idle) {
-                    known = idle.pollFirst();
-                }
+                Connection known = idle.pollFirst();
                 return lent(known == null ? open(end) : known, end, work);
             } finally {
                 shield.absorb();
@@ -159,7 +153,7 @@ final class Connections implements AutoCloseable {
 
     private Connection opened() {
         try {
-            Connection connection = opener.open();
+            Connection connection = opener.open(timeout);
             // A pool may lend it with the settings of somebody's transactions.
             if (!connection.getAutoCommit()) {
                 connection.setAutoCommit(true);
@@ -172,13 +166,12 @@ final class Connections implements AutoCloseable {
 
     /** Does something on a connection that is aborted when it takes too long: then this throws. */
     <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
-        Call call = new Call(connection, end);
-        calls.add(call);
+        calls.put(connection, end);
         look();
         try {
             return work.with(connection);
         } finally {
-            if (!calls.remove(call)) {
+            if (calls.remove(connection) == null) {
                 abort(connection);
             }
         }
@@ -196,11 +189,11 @@ final class Connections implements AutoCloseable {
 
     private void abortOverdue() {
         long now = System.nanoTime();
-        for (Call call : List.copyOf(calls)) {
-            if ((closed || call.end.isPast(now)) && calls.remove(call)) {
-                abort(call.connection);
+        calls.forEach((connection, end) -> {
+            if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
+                abort(connection);
             }
-        }
+        });
         looking.set(false);
         if (!calls.isEmpty()) {
             look();
@@ -216,28 +209,33 @@ final class Connections implements AutoCloseable {
     }
 
     private void end(Connection connection, boolean usable) {
-        synchronized (idle) {
-            if (usable && kept > 0 && !closed) {
-                idle.addFirst(connection);
-                return;
+        if (!usable) {
+            // What ended one connection has mostly ended the others.
+            takeIdle().forEach(Connections::abort);
+            abort(connection);
+            closeQuietly(connection);
+        } else if (kept > 0) {
+            idle.addFirst(connection);
+            if (closed) {
+                takeIdle().forEach(Connections::closeQuietly);
             }
-            if (!usable) {
-                // What ended one connection has mostly ended the others.
-                idle.forEach(Connections::abort);
-                idle.clear();
-                abort(connection);
-            }
+        } else {
+            closeQuietly(connection);
         }
-        closeQuietly(connection);
+    }
+
+    private List<Connection> takeIdle() {
+        List<Connection> taken = new ArrayList<>();
+        for (Connection one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
+            taken.add(one);
+        }
+        return taken;
     }
 
     @Override
     public void close() {
-        synchronized (idle) {
-            closed = true;
-            idle.forEach(connection -> openers.execute(() -> closeQuietly(connection)));
-            idle.clear();
-        }
+        closed = true;
+        takeIdle().forEach(connection -> openers.execute(() -> closeQuietly(connection)));
         openers.shutdown();
         timer.shutdownNow();
         abortOverdue();

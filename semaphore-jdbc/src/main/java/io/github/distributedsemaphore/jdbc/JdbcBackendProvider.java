@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.sql.DriverManager;
-import java.time.Duration;
 import java.util.Properties;
 import java.util.Set;
 
@@ -17,7 +16,7 @@ import java.util.Set;
  * <p>Settings: {@code detection} (2s to 1h, by default 10s), within which the slot of a dead holder is free; {@code timeout}
  * (100ms to 1m, by default 5s), which a call takes at most; {@code table} (by default {@code semaphores}) and {@code schema} (by
  * default that of the user); {@code connections} (1 to 64, by default 2), which a client uses at most, besides the one to listen on;
- * {@code wakeup}, {@code listen} (by default, for PostgreSQL) or {@code poll}, which suits PgBouncer in transaction mode; {@code poll} (5ms to 10s, by
+ * {@code wakeup}, {@code listen} (by default, for PostgreSQL) or {@code poll}, which suits PgBouncer in transaction mode; {@code poll} (5ms to 200ms, by
  * default 100ms), how often a waiting client then asks.
  *
  * <p>For {@code postgresql:} also {@code sslmode}, by default {@code verify-full} where {@code ca} is given and else {@code prefer};
@@ -57,25 +56,10 @@ public final class JdbcBackendProvider implements BackendProvider {
         set(properties, "sslcert", uri.text("certificate", ""));
         set(properties, "sslkey", uri.text("key", ""));
         set(properties, "tcpKeepAlive", "true");
-        if (uri.hosts().contains(",")) {
-            set(properties, "targetServerType", "primary");
-        }
-        if (!JdbcSemaphores.listens(uri, Dialect.POSTGRESQL)) {
-            // PgBouncer in transaction mode does not keep a prepared statement with its client.
-            set(properties, "prepareThreshold", "0");
-        }
-        String url = "jdbc:postgresql://" + uri.hosts() + uri.path();
-        return JdbcSemaphores.backend(
-                uri,
-                self,
-                Dialect.POSTGRESQL,
-                timeout -> opener(url, properties, timeout),
-                connections(uri),
-                "PostgreSQL at " + uri.hosts() + uri.path());
-    }
-
-    private static int connections(BackendUri uri) {
-        return uri.integer("connections", 2, 1, 64);
+        set(properties, "targetServerType", uri.hosts().contains(",") ? "primary" : "");
+        // PgBouncer in transaction mode does not keep a prepared statement with its client.
+        set(properties, "prepareThreshold", JdbcSemaphores.listens(uri, Dialect.POSTGRESQL) ? "" : "0");
+        return backend(uri, self, Dialect.POSTGRESQL, "//" + uri.hosts() + uri.path(), properties);
     }
 
     private static void set(Properties properties, String name, String value) {
@@ -84,12 +68,19 @@ public final class JdbcBackendProvider implements BackendProvider {
         }
     }
 
-    /** An attempt to connect that nobody waits for any more ends by itself soon after. */
-    private static Connections.Opener opener(String url, Properties properties, Duration timeout) {
-        String seconds = Long.toString(timeout.toSeconds() + 1);
-        properties.setProperty("connectTimeout", seconds);
-        properties.setProperty("socketTimeout", seconds);
-        return () -> DriverManager.getConnection(url, properties);
+    private static SemaphoreBackend backend(
+            BackendUri uri, HolderInfo self, Dialect dialect, String address, Properties properties) {
+        Connections.Opener opener = timeout -> {
+            if (dialect == Dialect.POSTGRESQL) {
+                String seconds = Long.toString(timeout.toSeconds() + 1);
+                properties.setProperty("connectTimeout", seconds);
+                properties.setProperty("socketTimeout", seconds);
+            }
+            return DriverManager.getConnection("jdbc:" + dialect.id() + ":" + address, properties);
+        };
+        int connections = uri.integer("connections", 2, 1, 64);
+        String where = dialect.product() + " at " + address.replaceAll("^//|;.*", "");
+        return JdbcSemaphores.backend(uri, self, dialect, opener, connections, where);
     }
 
     private static SemaphoreBackend jdbc(BackendUri uri, HolderInfo self) {
@@ -104,13 +95,6 @@ public final class JdbcBackendProvider implements BackendProvider {
         Properties properties = new Properties();
         set(properties, "user", uri.text("user", ""));
         set(properties, "password", uri.text("password", ""));
-        String shown = address.replaceAll("[;].*", "");
-        return JdbcSemaphores.backend(
-                uri,
-                self,
-                dialect,
-                timeout -> () -> DriverManager.getConnection("jdbc:" + address, properties),
-                connections(uri),
-                dialect.product() + " at " + shown);
+        return backend(uri, self, dialect, address.substring(colon + 1), properties);
     }
 }

@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.CasBackend;
-import java.time.Duration;
 import java.util.Map;
 import javax.sql.DataSource;
 
@@ -58,7 +57,7 @@ public final class JdbcSemaphores {
                 uri,
                 HolderInfo.ofThisProcess(label),
                 dialect,
-                timeout -> dataSource::getConnection,
+                timeout -> dataSource.getConnection(),
                 0,
                 dialect.product() + " over a data source");
         try {
@@ -82,19 +81,14 @@ public final class JdbcSemaphores {
         return Dialect.of(dialect).schema(checked(table));
     }
 
-    /** Makes what opens connections when the time-out is known. */
-    @FunctionalInterface
-    interface OpenerOf {
-        Connections.Opener within(Duration timeout);
-    }
-
     static SemaphoreBackend backend(
-            BackendUri uri, HolderInfo self, Dialect dialect, OpenerOf openers, int kept, String where) {
+            BackendUri uri, HolderInfo self, Dialect dialect, Connections.Opener opener, int kept, String where) {
         boolean listens = listens(uri, dialect);
         CasBackend.Settings settings = CasBackend.Settings.from(uri, self, listens);
-        String table = table(uri);
-        Connections connections = new Connections(openers.within(settings.timeout()), kept, where);
-        PostgresHints hints = listens ? new PostgresHints(connections, table, settings.timeout()) : null;
+        String schema = uri.text("schema", "");
+        String table = checked((schema.isEmpty() ? "" : schema + ".") + uri.text("table", "semaphores"));
+        Connections connections = new Connections(opener, settings.timeout(), kept, where);
+        PostgresHints hints = listens ? new PostgresHints(connections, table) : null;
         JdbcStore store = new JdbcStore(connections, dialect, table, where, hints);
         return new CasBackend(dialect.id(), store, settings, guarantees -> {
             if (dialect != Dialect.H2) {
@@ -111,12 +105,6 @@ public final class JdbcSemaphores {
                     + (dialect.hasHints() ? " or listen" : ": " + dialect.product() + " tells nobody about changes"));
         }
         return wakeUp.equals(LISTEN);
-    }
-
-    private static String table(BackendUri uri) {
-        String schema = uri.text("schema", "");
-        String table = uri.text("table", "semaphores");
-        return checked(schema.isEmpty() ? table : schema + "." + table);
     }
 
     /** It becomes part of statements. */

@@ -9,10 +9,15 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcStore implements CasStore {
     private static final String NO_TABLE = "(SELECT '' AS name, '' AS state, 0 AS version)";
+    private static final Pattern SPECIAL = Pattern.compile("[\\x00-\\x1f%]");
+    private static final Pattern ESCAPED = Pattern.compile("%(\\p{XDigit}{2})");
 
     private final Connections connections;
     private final Dialect dialect;
@@ -36,13 +43,22 @@ final class JdbcStore implements CasStore {
         this.hints = hints;
     }
 
+    /** Does something on a connection, and translates its failure. */
+    private <T> T with(Deadline end, boolean changes, Connections.Work<T> work) {
+        boolean[] sent = new boolean[1];
+        try {
+            return connections.with(end, connection -> {
+                sent[0] = changes;
+                return work.with(connection);
+            });
+        } catch (SQLException e) {
+            throw Dialect.translated(e, sent[0], where);
+        }
+    }
+
     @Override
     public Entry read(String name, Deadline end) {
-        try {
-            return connections.with(end, connection -> read(connection, name));
-        } catch (SQLException e) {
-            throw Dialect.translated(e, false, where);
-        }
+        return with(end, false, connection -> read(connection, name));
     }
 
     private Entry read(Connection connection, String name) throws SQLException {
@@ -75,29 +91,21 @@ final class JdbcStore implements CasStore {
 
     @Override
     public Written write(Change change, Deadline end) {
-        boolean[] sent = new boolean[1];
-        try {
-            return connections.with(end, connection -> {
-                sent[0] = true;
-                return write(connection, change);
-            });
-        } catch (SQLException e) {
-            throw Dialect.translated(e, sent[0], where);
-        }
+        return with(end, true, connection -> write(connection, change));
     }
 
     private Written write(Connection connection, Change change) throws SQLException {
-        long version = 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1);
+        long version =
+                change.value().isEmpty() ? 0 : 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1);
         boolean done = false;
         try (PreparedStatement statement = connection.prepareStatement(sql(change))) {
             set(statement, change, version);
             if (!statement.execute()) {
                 done = statement.getUpdateCount() == 1;
             } else {
-                try (ResultSet row = statement.getResultSet()) {
-                    if (row.next()) {
-                        return new Written(true, written(change, version, row.getLong(1)));
-                    }
+                ResultSet row = statement.getResultSet();
+                if (row.next()) {
+                    return new Written(true, new Entry(change.value(), version, row.getLong(1)));
                 }
             }
         } catch (SQLException e) {
@@ -111,7 +119,7 @@ final class JdbcStore implements CasStore {
         }
         try {
             Entry now = read(connection, change.name());
-            return new Written(done, done ? written(change, version, now.clockMillis()) : now);
+            return new Written(done, done ? new Entry(change.value(), version, now.clockMillis()) : now);
         } catch (SQLException e) {
             if (done) {
                 throw new OutcomeUnknownException(where + " failed after the change: " + e.getMessage(), e);
@@ -131,23 +139,22 @@ final class JdbcStore implements CasStore {
     }
 
     private void set(PreparedStatement statement, Change change, long version) throws SQLException {
-        int next = 1;
+        List<Object> values = new ArrayList<>();
         if (!change.value().isEmpty()) {
-            statement.setLong(next++, version);
-            statement.setString(next++, change.value());
+            values.add(version);
+            values.add(change.value());
         }
-        statement.setString(next++, stored(change.name()));
+        values.add(stored(change.name()));
         if (change.expected() != 0) {
-            statement.setLong(next++, change.expected());
+            values.add(change.expected());
         }
         if (notifies(change)) {
-            statement.setString(next++, PostgresHints.channel(table));
-            statement.setString(next, stored(change.name()) + '\n' + change.hint());
+            values.add(PostgresHints.channel(table));
+            values.add(stored(change.name()) + '\n' + change.hint());
         }
-    }
-
-    private static Entry written(Change change, long version, long clock) {
-        return new Entry(change.value(), change.value().isEmpty() ? 0 : version, clock);
+        for (int i = 0; i < values.size(); i++) {
+            statement.setObject(i + 1, values.get(i));
+        }
     }
 
     private void createTable(Connection connection) throws SQLException {
@@ -163,22 +170,19 @@ final class JdbcStore implements CasStore {
 
     @Override
     public Map<String, Entry> list(Deadline end) {
-        try {
-            return connections.with(end, this::listed);
-        } catch (SQLException e) {
-            if (Dialect.isMissingTable(e)) {
-                return Map.of();
-            }
-            throw Dialect.translated(e, false, where);
-        }
+        return with(end, false, this::list);
     }
 
-    private Map<String, Entry> listed(Connection connection) throws SQLException {
+    private Map<String, Entry> list(Connection connection) throws SQLException {
         Map<String, Entry> found = new HashMap<>();
         try (PreparedStatement select = connection.prepareStatement(dialect.list(table));
                 ResultSet row = select.executeQuery()) {
             while (row.next()) {
                 found.put(named(row.getString(4)), entry(row));
+            }
+        } catch (SQLException e) {
+            if (!Dialect.isMissingTable(e)) {
+                throw e;
             }
         }
         return found;
@@ -186,26 +190,16 @@ final class JdbcStore implements CasStore {
 
     /** Names as they are stored: PostgreSQL has no character 0, and an operator wants to see the others. */
     static String stored(String name) {
-        StringBuilder text = new StringBuilder();
-        for (int i = 0; i < name.length(); i++) {
-            char c = name.charAt(i);
-            if (c < ' ' || c == '%') {
-                text.append(String.format("%%%02x", (int) c));
-            } else {
-                text.append(c);
-            }
-        }
-        return text.toString();
+        return SPECIAL.matcher(name)
+                .replaceAll(found -> String.format("%%%02x", (int) found.group().charAt(0)));
     }
 
-    static String named(String stored) {
-        StringBuilder name = new StringBuilder();
-        for (int i = 0; i < stored.length(); i++) {
-            boolean escaped = stored.charAt(i) == '%' && i + 2 < stored.length();
-            name.append(escaped ? (char) Integer.parseInt(stored.substring(i + 1, i + 3), 16) : stored.charAt(i));
-            i += escaped ? 2 : 0;
-        }
-        return name.toString();
+    private static String named(String stored) {
+        return ESCAPED.matcher(stored).replaceAll(JdbcStore::character);
+    }
+
+    private static String character(MatchResult escaped) {
+        return Matcher.quoteReplacement(Character.toString(Integer.parseInt(escaped.group(1), 16)));
     }
 
     @Override

@@ -9,10 +9,6 @@ import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -33,18 +29,27 @@ final class PostgresHints implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** Somebody that wants to know of a semaphore; not a record, because each is one of its own. */
+    private static final class Watch {
+        final String name;
+        final Consumer<String> hint;
+
+        Watch(String name, Consumer<String> hint) {
+            this.name = name;
+            this.hint = hint;
+        }
+    }
+
     private final Connections connections;
     private final String channel;
-    private final Duration timeout;
-    private final Map<String, Set<Consumer<String>>> watched = new ConcurrentHashMap<>();
+    private final Set<Watch> watched = ConcurrentHashMap.newKeySet();
     private final CountDownLatch closing = new CountDownLatch(1);
     private volatile @Nullable Connection connection;
     private @Nullable Thread listener;
 
-    PostgresHints(Connections connections, String table, Duration timeout) {
+    PostgresHints(Connections connections, String table) {
         this.connections = connections;
         this.channel = channel(table);
-        this.timeout = timeout;
     }
 
     /** One for each table: the name of the semaphore is sent along. A channel that two share costs needless hints only. */
@@ -53,17 +58,10 @@ final class PostgresHints implements AutoCloseable {
     }
 
     BackendSession.Watch watch(String name, Consumer<String> hint) {
-        // In one step, because the last watch that ends takes the set away.
-        watched.compute(name, (key, known) -> {
-            Set<Consumer<String>> hints = known == null ? ConcurrentHashMap.newKeySet() : known;
-            hints.add(hint);
-            return hints;
-        });
+        Watch watch = new Watch(name, hint);
+        watched.add(watch);
         startListening();
-        return () -> watched.computeIfPresent(name, (key, hints) -> {
-            hints.remove(hint);
-            return hints.isEmpty() ? null : hints;
-        });
+        return () -> watched.remove(watch);
     }
 
     private synchronized void startListening() {
@@ -106,22 +104,17 @@ final class PostgresHints implements AutoCloseable {
 
     /** Listens until nobody has waited for a while. */
     private void listenOnce() throws SQLException {
-        Connection opened = connections.open(deadline());
+        Connection opened = connections.open(connections.deadline());
         connection = opened;
         try {
             execute(opened, "LISTEN " + channel);
-            // Whoever began to watch before has missed what was told until now.
-            watched.keySet().forEach(name -> ring(name, CasStore.EVERYBODY));
+            // Whoever began to watch before has missed what was said until now.
+            watched.forEach(watch -> watch.hint.accept(CasStore.EVERYBODY));
             long lastWatched = System.nanoTime();
             while (!isClosed() && System.nanoTime() - lastWatched < LINGER_NANOS) {
-                List<String> heard = heard(opened);
-                if (heard.isEmpty()) {
+                if (!hear(opened)) {
                     // A link that is dead in silence is noticed by a request only.
                     execute(opened, "SELECT 1");
-                }
-                for (String one : heard) {
-                    String[] words = one.split("\n", 2);
-                    ring(words[0], words[words.length - 1]);
                 }
                 lastWatched = watched.isEmpty() ? lastWatched : System.nanoTime();
             }
@@ -134,35 +127,29 @@ final class PostgresHints implements AutoCloseable {
     }
 
     /** PostgreSQL's own in its driver: looked up by name, because whoever uses another database does not have it. */
-    private static List<String> heard(Connection on) throws SQLException {
+    private boolean hear(Connection on) throws SQLException {
         try {
             Class<?> type = Class.forName("org.postgresql.PGConnection");
             Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
             Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
-            List<String> parameters = new ArrayList<>();
             for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
-                parameters.add((String) parameter.invoke(one));
+                String[] words = ((String) parameter.invoke(one)).split("\n", 2);
+                watched.stream()
+                        .filter(watch -> watch.name.equals(words[0]))
+                        .forEach(watch -> watch.hint.accept(words[words.length - 1]));
             }
-            return parameters;
+            return heard != null;
         } catch (ReflectiveOperationException e) {
             throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
         }
     }
 
-    private Deadline deadline() {
-        return Deadline.after(System.nanoTime(), timeout);
-    }
-
     private void execute(Connection on, String command) throws SQLException {
-        boolean unused = connections.bounded(on, deadline(), connected -> {
+        boolean unused = connections.bounded(on, connections.deadline(), connected -> {
             try (Statement statement = connected.createStatement()) {
                 return statement.execute(command);
             }
         });
-    }
-
-    private void ring(String name, String hint) {
-        watched.getOrDefault(name, Set.of()).forEach(watch -> watch.accept(hint));
     }
 
     @Override

@@ -5,28 +5,25 @@ import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.UriHarness;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** The kit on a real MariaDB, at level 1, on demand: -Dkit.mariadb=true -Dkit.elsewhere=none -Dtest=MariaTckTest. */
 @EnabledIfSystemProperty(named = "kit.mariadb", matches = "true")
 class MariaTckTest extends SemaphoreTck {
-    private static MariaServer server;
+    /** Started when it is wanted first. The kit looks what is left after all tests, so it ends with the JVM. */
+    private static final class Shared {
+        static final MariaServer SERVER = startShared();
 
-    @BeforeAll
-    static void start() throws Exception {
-        server = new MariaServer();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
+        private static MariaServer startShared() {
+            MariaServer server = new MariaServer();
+            Runtime.getRuntime().addShutdownHook(new Thread(server::close));
+            return server;
+        }
     }
 
     @Override
     public SemaphoreTckHarness harness() {
-        return new Harness(server);
+        return new Harness(Shared.SERVER);
     }
 
     private static final class Harness extends UriHarness {

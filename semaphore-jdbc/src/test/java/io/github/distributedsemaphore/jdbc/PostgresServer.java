@@ -2,7 +2,6 @@ package io.github.distributedsemaphore.jdbc;
 
 import static org.awaitility.Awaitility.await;
 
-import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -21,26 +20,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A PostgreSQL server of the tests' own, made by {@code initdb} in a temporary folder, on a free port of the loopback. PostgreSQL
- * refuses to run as root: then it runs as {@code postgres}, the user that its package makes.
- */
-final class PostgresServer implements AutoCloseable {
+/** A PostgreSQL server of the tests' own, made by {@code initdb}. PostgreSQL refuses to run as root. */
+final class PostgresServer extends DatabaseServer {
     static final String USER = "operator";
     static final String PASSWORD = "operator-5d21-password";
     static final String DATABASE = "app";
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
-    private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
-    private final Path folder;
-    private final int port;
     private volatile @Nullable Process process;
 
-    private PostgresServer(Path folder, int port) {
-        this.folder = folder;
-        this.port = port;
+    private PostgresServer() {
+        super("postgresql", "postgres");
     }
 
     /** Started when it is wanted first; ends with the JVM. */
@@ -60,32 +52,10 @@ final class PostgresServer implements AutoCloseable {
 
     /** Starts a new one. */
     static PostgresServer started() {
-        PostgresServer server =
-                new PostgresServer(temporaryFolder(), FreePorts.choose(1).get(0));
+        PostgresServer server = new PostgresServer();
         server.initialize();
         server.start();
         return server;
-    }
-
-    private static Path temporaryFolder() {
-        try {
-            Path folder = Files.createTempDirectory("semaphore-postgresql");
-            if (IS_ROOT) {
-                own(folder);
-            }
-            return folder;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static void own(Path path) throws IOException {
-        Files.setOwner(
-                path, path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("postgres"));
-    }
-
-    private Path data() {
-        return folder.resolve("data");
     }
 
     int port() {
@@ -99,9 +69,7 @@ final class PostgresServer implements AutoCloseable {
                     folder.resolve(name),
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(file, content);
-            if (IS_ROOT) {
-                own(file);
-            }
+            own(file);
             return file;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -112,7 +80,7 @@ final class PostgresServer implements AutoCloseable {
     void initialize() {
         try {
             Path password = install("password", PASSWORD);
-            run(
+            run(command(
                     "initdb",
                     "-D",
                     data().toString(),
@@ -122,7 +90,7 @@ final class PostgresServer implements AutoCloseable {
                     "-A",
                     "scram-sha-256",
                     "-E",
-                    "UTF8");
+                    "UTF8"));
             Files.delete(password);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -131,9 +99,8 @@ final class PostgresServer implements AutoCloseable {
 
     /** Makes this one a copy of another one that follows it. */
     static PostgresServer replicaOf(PostgresServer primary) {
-        PostgresServer replica =
-                new PostgresServer(temporaryFolder(), FreePorts.choose(1).get(0));
-        replica.run(
+        PostgresServer replica = new PostgresServer();
+        replica.run(command(
                 "pg_basebackup",
                 "-D",
                 replica.data().toString(),
@@ -144,7 +111,7 @@ final class PostgresServer implements AutoCloseable {
                 "fast",
                 "-d",
                 "host=127.0.0.1 port=" + primary.port + " user=" + USER + " password=" + PASSWORD
-                        + " application_name=replica");
+                        + " application_name=replica"));
         replica.start();
         return replica;
     }
@@ -176,55 +143,24 @@ final class PostgresServer implements AutoCloseable {
         return command;
     }
 
-    private void run(String... words) {
-        try {
-            String[] rest = List.of(words).subList(1, words.length).toArray(String[]::new);
-            Process program = new ProcessBuilder(command(words[0], rest))
-                    .directory(folder.toFile())
-                    .redirectErrorStream(true)
-                    .redirectOutput(log())
-                    .start();
-            if (!program.waitFor(60, TimeUnit.SECONDS) || program.exitValue() != 0) {
-                throw new IllegalStateException(
-                        words[0] + " failed: " + Files.readString(log().file().toPath()));
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted", e);
-        }
-    }
-
-    private ProcessBuilder.Redirect log() {
-        return ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile());
-    }
-
     void start() {
-        try {
-            process = new ProcessBuilder(command(
-                            "postgres",
-                            "-D",
-                            data().toString(),
-                            "-p",
-                            Integer.toString(port),
-                            "-h",
-                            "127.0.0.1",
-                            "-k",
-                            "",
-                            "-c",
-                            "max_connections=300",
-                            // Its workers come and go, while the kit stops all processes of the server.
-                            "-c",
-                            "autovacuum=off",
-                            "-c",
-                            "shared_buffers=32MB"))
-                    .directory(folder.toFile())
-                    .redirectErrorStream(true)
-                    .redirectOutput(log())
-                    .start();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        process = begin(command(
+                "postgres",
+                "-D",
+                data().toString(),
+                "-p",
+                Integer.toString(port),
+                "-h",
+                "127.0.0.1",
+                "-k",
+                "",
+                "-c",
+                "max_connections=300",
+                // Its workers come and go, while the kit stops all processes of the server.
+                "-c",
+                "autovacuum=off",
+                "-c",
+                "shared_buffers=32MB"));
         await("PostgreSQL serves")
                 .atMost(PATIENCE)
                 .pollInterval(Duration.ofMillis(20))
@@ -233,7 +169,7 @@ final class PostgresServer implements AutoCloseable {
 
     private boolean serves() {
         if (!isRunning()) {
-            throw new IllegalStateException("PostgreSQL ended: " + text(folder.resolve("log")));
+            throw new IllegalStateException("PostgreSQL ended: " + log());
         }
         try (Connection connection = connect("postgres");
                 Statement statement = connection.createStatement();
@@ -246,14 +182,6 @@ final class PostgresServer implements AutoCloseable {
             return true;
         } catch (SQLException e) {
             return false;
-        }
-    }
-
-    private static String text(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            return e.toString();
         }
     }
 
@@ -322,7 +250,7 @@ final class PostgresServer implements AutoCloseable {
     }
 
     void promote() {
-        run("pg_ctl", "promote", "-w", "-D", data().toString());
+        run(command("pg_ctl", "promote", "-w", "-D", data().toString()));
     }
 
     /** A connection of an operator, past the adapter. */
@@ -333,32 +261,9 @@ final class PostgresServer implements AutoCloseable {
                 PASSWORD);
     }
 
-    void execute(String... statements) {
-        try (Connection connection = connect(DATABASE);
-                Statement statement = connection.createStatement()) {
-            for (String one : statements) {
-                statement.execute(one);
-            }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    /** The first column of all rows. */
-    List<String> query(String select) {
-        List<String> found = new ArrayList<>();
-        try (Connection connection = connect(DATABASE);
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(select)) {
-            while (rows.next()) {
-                found.add(rows.getString(1));
-            }
-        } catch (SQLException e) {
-            if (!Dialect.isMissingTable(e)) {
-                throw new IllegalStateException(e);
-            }
-        }
-        return found;
+    @Override
+    Connection connect() throws SQLException {
+        return connect(DATABASE);
     }
 
     String uri(String user, String password, String settings) {
@@ -375,15 +280,5 @@ final class PostgresServer implements AutoCloseable {
             kill();
         }
         delete(folder);
-    }
-
-    private static void delete(Path folder) {
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

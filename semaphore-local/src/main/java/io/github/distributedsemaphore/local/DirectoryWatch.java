@@ -29,7 +29,7 @@ final class DirectoryWatch {
     private @Nullable WatchService service;
     private boolean refused;
 
-    /** Who wants to know. */
+    /** Is called when something came or went. */
     @FunctionalInterface
     interface Listener {
         /** Called on the watching thread; {@code releasedOnly} if nothing but a release can have happened. */
@@ -83,7 +83,7 @@ final class DirectoryWatch {
             } catch (InterruptedException e) {
                 LOG.debug("an interrupt of the thread that watches directories is ignored", e);
             } catch (RuntimeException | Error e) {
-                LOG.warn("a change of a directory was not told; waiters ask by their timers", e);
+                LOG.warn("a change of a directory was not reported; waiters ask by their timers", e);
             }
         }
     }
@@ -112,7 +112,7 @@ final class DirectoryWatch {
         key.cancel();
     }
 
-    /** Ends the thread. The next watch starts anew. */
+    /** Ends the thread. The next watch starts another. */
     void close() {
         lock.lock();
         try {

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * One at a time among all threads of all processes: an ordinary lock for the threads of this one, in front of a lock on
  * the first byte of a file for the processes.
  *
- * <p>The file may be deleted by who holds the lock. Whoever gets a lock therefore looks whether the path still leads to
+ * <p>The holder of the lock may delete the file. A process that gets a lock therefore looks whether the path still leads to
  * the file that it locked, and else starts again.
  *
  * <p>It is held for some ten microseconds at a time. A caller that finds it busy tries again a few times, and then waits in

@@ -39,7 +39,8 @@ final class LocalBackend implements SemaphoreBackend {
                         Capability.FENCING,
                         Capability.DURABLE_FENCING,
                         Capability.DURABLE_STATE,
-                        Capability.LISTING)
+                        Capability.LISTING,
+                        Capability.ATOMIC_ADMINISTRATION)
                 .detection(Duration.ZERO, settings.detection())
                 .lossNoticeBound(LOSS_NOTICE)
                 .wakeUpBound(WAKE_UP)

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 /**
  * Names of semaphores as names of directories.
  *
- * <p>Two forms, told apart by their first letter. {@code n-} is for people: lower-case letters, digits, {@code -} and
+ * <p>Two forms, distinguished by their first letter. {@code n-} is for people: lower-case letters, digits, {@code -} and
  * {@code _} stand for themselves, every other byte of the UTF-8 is {@code =} and two hexadecimal digits. Where that gets
  * too long, {@code b-} and base 32 (RFC 4648, extended hex alphabet in lower case). A name has exactly one form and every
  * form one name, also on file systems that take upper and lower case for the same or change Unicode.

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * What all clients of this process must know of each other, under whichever spelling of its path they use a directory:
- * which slot files are open, and who uses which semaphore. Files are told apart by device and inode.
+ * which slot files are open, and which client uses which semaphore. Device and inode identify a file.
  *
  * <p>The library may be loaded several times in one process, by several class loaders, and then there are several of these
  * tables. They know of each other's holds by {@link #PROCESS}, which is stored beside each hold.

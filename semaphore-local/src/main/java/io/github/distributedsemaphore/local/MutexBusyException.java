@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.local;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A lock that is held for microseconds was not to be had for seconds: who has it is stopped, or the machine is stuck. */
+/** A lock that is held for microseconds was not free for seconds: its holder is stopped, or the machine is stuck. */
 final class MutexBusyException extends IOException {
     private static final long serialVersionUID = 1L;
 

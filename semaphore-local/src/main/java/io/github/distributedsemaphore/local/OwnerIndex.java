@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Who took each slot last and has not given it back: eight bytes a slot. The locks alone decide; the index saves trying
+ * Which client took each slot last and has not given it back: eight bytes a slot. The locks alone decide; the index saves trying
  * them one by one, and tells a client which slot files its own process has locked under another class loader.
  *
- * <p>Zero means given back. A process that dies leaves its numbers behind, and then its locks can be had. Changed under
+ * <p>Zero means given back. A process that dies leaves its numbers behind, and then its locks are free. Changed under
  * the semaphore's mutex, but for clearing one's own number.
  */
 final class OwnerIndex implements AutoCloseable {
@@ -34,7 +34,7 @@ final class OwnerIndex implements AutoCloseable {
         return new OwnerIndex(PrivateFiles.open(path));
     }
 
-    /** Opens it without making it: for whoever only clears a number. */
+    /** Opens it without creating it, to clear a number only. */
     static OwnerIndex openExisting(Path directory) throws IOException {
         return new OwnerIndex(PrivateFiles.open(directory.resolve(NAME)));
     }

@@ -119,7 +119,7 @@ final class PrivateFiles {
     }
 
     /**
-     * Replaces a file as a whole, and so that it lasts: whoever reads finds the old content or the new one, also after a
+     * Replaces a file as a whole, and so that it lasts: a reader finds the old content or the new one, also after a
      * crash of the machine. For one writer at a time.
      */
     static void replace(Path file, byte[] content, InterruptShield shield) throws IOException {

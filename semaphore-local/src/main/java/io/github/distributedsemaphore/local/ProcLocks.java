@@ -6,13 +6,13 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Who holds a file lock, and whether that process runs at all: Linux tells in {@code /proc}, other systems do not. */
+/** Which process holds a file lock, and whether it runs at all: Linux shows that in {@code /proc}, other systems do not. */
 final class ProcLocks {
     private static final Path PROC = Path.of("/proc");
 
     private ProcLocks() {}
 
-    /** Returns the id of the process that has the lock on the file's first byte, if that can be told. */
+    /** Returns the id of the process that has the lock on the file's first byte, if that is known. */
     static OptionalLong holder(Path file) {
         try {
             Object inode = Files.getAttribute(file, "unix:ino");

@@ -17,15 +17,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the clients of this process share about one semaphore: its mutex, and who waits.
+ * What the clients of this process share about one semaphore: its mutex, and its waiters.
  *
- * <p>A process that waits shows it by a lock on one byte of the mutex file, at a place of its own beyond the first. Who
- * frees a slot looks whether anybody else has such a lock, and only then touches the file whose change wakes the waiters.
+ * <p>A process that waits shows it by a lock on one byte of the mutex file, at a place of its own beyond the first. A process that
+ * frees a slot looks whether another one has such a lock, and only then touches the file whose change wakes the waiters.
  */
 final class SharedSemaphore {
     private static final Logger LOG = LoggerFactory.getLogger(SharedSemaphore.class);
 
-    /** Comes and goes to wake those who watch the directory. */
+    /** Comes and goes to wake processes that watch the directory. */
     static final String RELEASED = "released";
 
     static final String MUTEX = "mutex";

@@ -13,13 +13,13 @@ import java.util.Optional;
 import java.util.zip.CRC32;
 
 /**
- * The content of a slot's file: the epochs that were used, and who took the slot last. Whether that one still holds it
+ * The content of a slot's file: the epochs that were used, and the process that took the slot last. Whether that process still holds it
  * says the lock, not the record.
  *
  * @param base the block that the epochs are of
  * @param epoch the first epoch of the last holder; below the base if there was none yet in this block
  * @param last its last epoch
- * @param holder who it was
+ * @param holder the process that took it
  * @param since when it took the slot, by the wall clock
  */
 record SlotRecord(long base, long epoch, long last, HolderInfo holder, Instant since) {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.NavigableSet;
 import java.util.Optional;
 
-/** Looks who holds what, under the semaphore's mutex, and changes nothing. */
+/** Finds out which slots are held by which process, under the semaphore's mutex, and changes nothing. */
 final class SlotSurvey {
     private SlotSurvey() {}
 

@@ -173,7 +173,7 @@ final class SlotTable implements AutoCloseable {
         }
     }
 
-    /** Deletes what remains of a semaphore without slots. Whoever has the mutex keeps it until it leaves. */
+    /** Deletes what remains of a semaphore without slots. The holder of the mutex keeps it until it leaves. */
     static void deleteDirectory(Path directory) throws IOException {
         for (String name :
                 List.of(OwnerIndex.NAME, SharedSemaphore.RELEASED, LimitFile.NAME + ".new", SharedSemaphore.MUTEX)) {
@@ -182,7 +182,7 @@ final class SlotTable implements AutoCloseable {
         try {
             Files.deleteIfExists(directory);
         } catch (DirectoryNotEmptyException e) {
-            // Somebody is just making the semaphore anew, or keeps files of his own here.
+            // Another process is just creating the semaphore again, or there are foreign files here.
         }
     }
 

@@ -50,7 +50,7 @@ final class StateDirectoryCheck {
             return Files.getFileStore(directory).type();
         } catch (IOException e) {
             LOG.warn(
-                    "{}: the type of its file system cannot be told ({}); nothing is promised if it is one of a network",
+                    "{}: the type of its file system is not known ({}); nothing is promised if it is one of a network",
                     directory,
                     e.getMessage());
             return "";
@@ -89,7 +89,7 @@ final class StateDirectoryCheck {
         }
     }
 
-    /** Java does not say who we are, but the process itself does on Linux, and elsewhere a file of ours. */
+    /** Java does not tell the user of this process. On Linux its entry in /proc does, elsewhere a file that it makes. */
     private static UserPrincipal self(Path directory) throws IOException {
         if (Files.exists(PROCESS)) {
             return Files.getOwner(PROCESS);

@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Things that exist once for all who use them, from the first to the last of them. Thread-safe.
+ * Things that exist once for all their users, from the first user to the last. Thread-safe.
  *
  * @param <V> what is shared
  */
@@ -35,7 +35,7 @@ final class UseCounts<V> {
         }
     }
 
-    /** Ends one use; the last one ends the thing, before anybody else can make it anew. */
+    /** Ends one use; the last one ends the thing, before another user can create it again. */
     void release(Object key, Consumer<V> end) {
         lock.lock();
         try {

@@ -19,7 +19,7 @@ import java.util.Random;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
-/** Measures what {@code docs/backends/local.md} states; that page has the command. */
+/** Measures what {@code docs/internals/local.md} states; that page has the command. */
 public final class LocalFigures {
     private LocalFigures() {}
 

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.LongPredicate;
 import java.util.stream.Stream;
 
-/** Who holds and who waits, in files that only their writer deletes: what a killed process wrote stays. Thread-safe. */
+/** The holders and the waiting processes, in files that only their writer deletes: what a killed process wrote stays. Thread-safe. */
 final class Marks {
     private static final String BETWEEN = "~";
 

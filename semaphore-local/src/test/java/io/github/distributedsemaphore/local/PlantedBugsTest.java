@@ -7,11 +7,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The kit finds mistakes in this adapter, and in the engine as far as it needs no link for them. By {@code ./verify planted}: some minutes. */
-@EnabledIfSystemProperty(named = "tck.planted", matches = ".+")
 class PlantedBugsTest {
     private static final List<PlantedBug> BUGS = List.of(
             in(

@@ -60,7 +60,7 @@ enum ProcessMutant {
         }
     },
 
-    /** The permit of a killed holder is returned by those who notice, and again by itself. */
+    /** The permit of a killed holder is returned by the process that notices, and again by itself. */
     A_CRASH_RETURNS_TWO_PERMITS(CrashRules.class, "2.10", "a second permit of a limit of 1, after the crashes") {
         @Override
         boolean addsPermit(Marks marks) {
@@ -117,7 +117,7 @@ enum ProcessMutant {
     /** Below the folder of the URI: what {@link Marks} are in. */
     static final String MARKS = "marks";
 
-    /** A rule waits for as long as a request may take, and what is wrong here is wrong for ever. */
+    /** A rule waits for as long as a request may take, and what is wrong here stays wrong. */
     private static final Duration OPERATION = Duration.ofSeconds(5);
 
     private final Class<?> section;
@@ -177,7 +177,7 @@ enum ProcessMutant {
                 .build();
     }
 
-    /** Whether everybody who wants a permit is refused. */
+    /** Whether every attempt is refused. */
     boolean refuses(Marks marks) {
         return false;
     }

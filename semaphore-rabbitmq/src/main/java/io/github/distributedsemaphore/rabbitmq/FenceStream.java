@@ -17,12 +17,12 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Epochs from a stream of the semaphore: whoever needs one publishes a message and reads which offset it got. Offsets rise
+ * Epochs from a stream of the semaphore: a client that needs one publishes a message and reads which offset it got. Offsets rise
  * with each message and are never given twice while the stream is there, also when the broker drops old messages. See the
  * RabbitMQ documentation, "Streams".
  *
  * <p>An epoch is drawn while the hold is declared, and counts only if the hold is found to be still there afterwards: so
- * whoever has the slot later has drawn later. Publishes, so it lives on the probe connection, and on channels of its own.
+ * a later holder of the slot has drawn later. Publishes, so it lives on the probe connection, and on channels of its own.
  */
 final class FenceStream implements AutoCloseable {
     /** So many epochs, from the one drawn on, belong to the client that drew it. */
@@ -75,7 +75,7 @@ final class FenceStream implements AutoCloseable {
         try {
             open(budget.patience()).send();
         } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
-            // It is met again, and told, by the one who draws.
+            // The drawing call meets it again, and reports it.
             close();
         }
     }
@@ -85,7 +85,7 @@ final class FenceStream implements AutoCloseable {
         try {
             long offset = open(patience).draw(patience);
             done = true;
-            // None is 0: whoever keeps the highest epoch of each slot may begin with that.
+            // None is 0: a resource that keeps the highest epoch of each slot may begin with that.
             return Math.multiplyExact(offset + 1, RUN);
         } finally {
             if (!done) {
@@ -109,7 +109,7 @@ final class FenceStream implements AutoCloseable {
         return close.getReplyText();
     }
 
-    /** After a start of the broker a stream takes a while until it is found; what is not there at all has been told by now. */
+    /** After a start of the broker a stream takes a while until it is found; what is not there at all has been reported by now. */
     private static boolean isStarting(Exception e) {
         ShutdownSignalException signal = Failures.signal(e);
         return signal != null
@@ -193,7 +193,7 @@ final class FenceStream implements AutoCloseable {
             offset.completeExceptionally(new IOException("the stream of fences: " + reason));
         }
 
-        /** The stream was deleted; one that is made anew has a new reader. */
+        /** The stream was deleted; one that is created again has a new reader. */
         private void abandon() {
             fail("it was deleted");
             close();

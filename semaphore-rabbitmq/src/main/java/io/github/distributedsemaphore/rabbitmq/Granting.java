@@ -62,7 +62,7 @@ final class Granting implements AutoCloseable {
         NO,
         /** This client is the one that collects now. */
         YES,
-        /** Another one is, and whoever wants several here goes on waiting. */
+        /** Another one is, and callers that want several here go on waiting. */
         LATER
     }
 
@@ -80,8 +80,8 @@ final class Granting implements AutoCloseable {
     }
 
     /**
-     * Who takes several slots declares them together, and gives them back if they are not enough: two at the same time
-     * could both be left with too few. So there is one at a time, and whoever finds no free slot meanwhile looks again.
+     * A client that takes several slots declares them together, and gives them back if they are not enough. Two at the same time
+     * could both be left with too few, so there is one at a time. A client that finds no free slot meanwhile looks again.
      *
      * <p>An attempt waits a moment for its turn. Callers that go on waiting are refused instead, so that others of the same
      * exchange do not wait with them.

@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * slot, and a queue's number of consumers is in the answer to a passive declaration, see {@link HolderCounts}.
  *
  * <p>There are never more consumers at a count queue than held slots in its block. A consumer comes after its hold was
- * declared, and goes before that is deleted. A hold is exclusive, so no slot is counted twice. Whoever took a slot under
+ * declared, and goes before that is deleted. A hold is exclusive, so no slot is counted twice. A client that took a slot under
  * another limit counts it for a block that ends at that limit, which is another queue: so a slot that was removed since is
  * not taken for one of those that are left. With the connection both go, the consumer and the hold, though not at the same
- * instant. Only a hold that an operator or a policy deletes is counted until its holder has been told.
+ * instant. Only a hold that an operator or a policy deletes is counted until its holder is notified.
  *
  * <p>There may be fewer: of other programs that follow the specification, or where counting fails. So nothing waits for
- * it to succeed, and no failure of it is told: the slots that are not counted are looked at. It has a channel of its own,
- * since the broker closes that of a request which it refuses; the consumers on it are gone before that is told. Thread-safe.
+ * it to succeed, and no failure of it is reported: the slots that are not counted are looked at. It has a channel of its own,
+ * since the broker closes that of a request which it refuses; the consumers on it are gone before that is known. Thread-safe.
  */
 final class HolderCount {
     /** A queue on a node that is down may leave requests without answer. */

@@ -115,7 +115,7 @@ final class HolderCounts {
         }
     }
 
-    /** How many slots can be free at most, those included that this session has taken and not told yet. */
+    /** How many slots can be free at most, those included that this session has taken and not counted yet. */
     int mostFree() {
         answers();
         return free.stream().mapToInt(Integer::intValue).sum();

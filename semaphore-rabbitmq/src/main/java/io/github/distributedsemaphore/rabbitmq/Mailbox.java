@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a client gets messages from others: that a permit of a semaphore was released, and the question who holds one. An
+ * Where a client gets messages from others: that a permit of a semaphore was released, and the question which clients hold one. An
  * exclusive queue on the probe connection, bound to one exchange for all. Nothing depends on these messages: waiters ask
  * on a timer as well, and a holder that does not answer is shown without its name. So what takes round trips is done in
  * the background, one thing after the other, and no call waits for it for long. Thread-safe.
@@ -46,7 +46,7 @@ final class Mailbox implements AutoCloseable {
     /** For how long a call waits until it listens, or until its message is sent. */
     static final Duration PATIENCE = Duration.ofMillis(500);
 
-    /** Who waits says so each time that it asks, which is twice as often. */
+    /** A waiting client says so each time that it asks, which is twice as often. */
     private static final long WAITING_NANOS = 1_000_000_000;
 
     private final RabbitConnections connections;
@@ -181,7 +181,7 @@ final class Mailbox implements AutoCloseable {
         return opened;
     }
 
-    /** Only those who wait do so: they are told of each queue that is deleted at the broker. */
+    /** Only clients that wait do so: they hear of each queue that is deleted at the broker. */
     private static void listenToBroker(Post post) {
         if (post.events.compareAndSet(false, true)) {
             BrokerEvents.sendTo(post.line, post.queue);
@@ -260,7 +260,7 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Whether somebody said so lately; true also if nothing can be heard. */
+    /** Whether another client said so lately; true also if nothing can be heard. */
     boolean isAnyoneWaiting(String semaphore) {
         return !isOpen() || lastWaiter(semaphore).isPresent();
     }
@@ -273,7 +273,7 @@ final class Mailbox implements AutoCloseable {
                 : OptionalLong.empty();
     }
 
-    /** Asks the holders of a semaphore who they are; returns when all have answered, or a while later. */
+    /** Asks the holders of a semaphore to describe themselves; returns when all have answered, or a while later. */
     RollCall callRoll(String semaphore, int expected, CallBudget budget) {
         RollCall call = new RollCall(expected);
         await(later(this::open), budget.patience(PATIENCE));

@@ -137,7 +137,7 @@ final class ProbeChannel {
         }
     }
 
-    /** No confirmation comes any more: whoever waits for one is told. */
+    /** No confirmation comes any more: ends the waits for one. */
     private void closed(ShutdownSignalException signal) {
         lock.lock();
         try {

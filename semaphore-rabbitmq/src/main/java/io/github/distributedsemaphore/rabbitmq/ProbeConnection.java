@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The connection that publishes: probes and hints. Nothing depends on its life, so it is dropped when it does not answer and
- * made anew when it is needed. Thread-safe.
+ * opened again when it is needed. Thread-safe.
  */
 final class ProbeConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProbeConnection.class);
@@ -199,7 +199,7 @@ final class ProbeConnection implements AutoCloseable {
         return line.isCompletedExceptionally() || (line.isDone() && !line.join().isOpen());
     }
 
-    /** Drops a connection that does not answer; the next who needs one makes it. Does not block. */
+    /** Drops a connection that does not answer; the next request opens another. Does not block. */
     void forget(Line used) {
         lock.lock();
         try {

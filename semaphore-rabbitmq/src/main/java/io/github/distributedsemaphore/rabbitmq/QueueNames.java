@@ -98,7 +98,7 @@ final class QueueNames {
         return PREFIX + encoded + ":m";
     }
 
-    /** Whoever takes several slots at once has it while it does, exclusive. */
+    /** The client that takes several slots at once has it meanwhile, exclusive. */
     String collector() {
         return PREFIX + encoded + ":c";
     }

@@ -21,7 +21,7 @@ import java.util.Set;
  * or {@code ascending}), in which order {@code destroy} deletes them. {@code fencing} ({@code stream}, the default,
  * or {@code none}), whether permits have fences, for which {@code create} makes a stream (RabbitMQ 3.9 and newer); all clients
  * of a semaphore need the same. For {@code amqps:} there are {@code ca}, a file of PEM certificates to trust instead of the
- * JVM's, and {@code certificate} and {@code key}, files in PEM that show the broker who the client is; the key is PKCS #8 and
+ * JVM's, and {@code certificate} and {@code key}, files in PEM that identify the client to the broker; the key is PKCS #8 and
  * has no password. {@code timeout} (500ms to 1m, by default 4s) is how long a call may wait for the broker, with all its requests.
  *
  * <p>Thread-safe.

@@ -151,7 +151,7 @@ final class RabbitConnections implements AutoCloseable {
      * Opens a connection. On a thread of our own: a caller on an interrupted virtual thread would close the socket.
      *
      * @param purpose what it is for, to be seen by the broker's operator
-     * @param told whether consumers are told when their queue is deleted
+     * @param told whether consumers hear when their queue is deleted
      * @param end how long to wait; an attempt that is not done by then is given up
      */
     Opened open(String purpose, boolean told, Deadline end) {
@@ -166,7 +166,7 @@ final class RabbitConnections implements AutoCloseable {
         }
     }
 
-    /** Opens a connection for several who wait, each as long as it may; the attempt ends after the time-out. */
+    /** Opens a connection for several waiting callers, each with its own time; the attempt ends after the time-out. */
     CompletableFuture<Opened> connect(String purpose, boolean told) {
         return start(purpose, told).result;
     }
@@ -215,7 +215,7 @@ final class RabbitConnections implements AutoCloseable {
         private void keep(Opened opened) {
             connections.add(opened);
             opened.connection().addShutdownListener(signal -> connections.remove(opened));
-            // The order matters: whoever closes the client sets the mark before it looks for connections.
+            // The order matters: the closing thread sets the mark before it looks for connections.
             if (closed || !result.complete(opened)) {
                 result.completeExceptionally(new IOException("the client is closed"));
                 opened.drop();
@@ -271,7 +271,7 @@ final class RabbitConnections implements AutoCloseable {
         return factory;
     }
 
-    /** What happens to a connection is told to those who use it. */
+    /** Reports what happens to a connection to its users. */
     private static final class QuietExceptionHandler extends ForgivingExceptionHandler {
         @Override
         protected void log(String message, Throwable e) {

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One client's presence at one semaphore: a connection of its own, made for the first hold, whose end is the end of the
- * session. It has no unknown outcomes: a request without answer costs the connection.
+ * session. A request to take slots whose answer is missing costs the connection, so an unknown outcome ends with the session.
  */
 final class RabbitSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(RabbitSession.class);
@@ -84,14 +84,15 @@ final class RabbitSession implements BackendSession {
                             .forEach(returned::add);
                     throw e;
                 }
-                // What was given back is, and has to be told. The next exchange meets the same failure and tells that.
+                // The give-back is done and must be reported. The next exchange meets the same failure and reports
+                // that.
                 LOG.debug("{}: could give back, but not take", budget.subject(), e);
                 return result(Collections.nCopies(request.wants().size(), Answer.FULL), lost)
                         .recheck(Deadline.at(System.nanoTime()))
                         .build();
             }
         } catch (LinkLostException e) {
-            throw link.gone(e);
+            throw link.goneWhileTaking(e);
         } catch (SemaphoreException e) {
             throw e;
         } catch (RuntimeException e) {
@@ -135,19 +136,19 @@ final class RabbitSession implements BackendSession {
         throw link.gone(null);
     }
 
-    /** Whether somebody takes a refusal for an answer. */
+    /** Whether a refusal is an answer for some of the calls. */
     private static boolean isAnyAttempt(ExchangeRequest request) {
         return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
     }
 
     /** Returns those that were not held any more. */
-    private Set<Hold> giveBack(ExchangeRequest request, CallBudget budget) throws LinkLostException {
+    private Set<Hold> giveBack(ExchangeRequest request, CallBudget budget) {
         Set<Hold> lost = new HashSet<>();
         try {
             giveBack(request.giveBack(), lost, budget);
         } catch (LinkLostException e) {
             if (isAnyAttempt(request)) {
-                throw e;
+                throw link.gone(e);
             }
             // The end of the connection gives back what it had, and that is how these are given back.
             LOG.debug("{}: given back by the end of the connection", budget.subject(), e);
@@ -214,7 +215,7 @@ final class RabbitSession implements BackendSession {
         return Deadline.after(sent, RabbitBackend.validity(link.heartbeat()));
     }
 
-    /** A holder that dies wakes nobody: who waits has to ask again. */
+    /** A holder that dies wakes no waiter: a waiter has to ask again. */
     private Deadline recheck(boolean postponed) {
         long longest = backend.mailbox().isOpen() ? 500_000_000L : 100_000_000L;
         if (postponed) {

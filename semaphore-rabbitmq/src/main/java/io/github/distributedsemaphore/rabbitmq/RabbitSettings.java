@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param detection within which time the slot of a dead holder is free
  * @param timeout how long a call may wait for the broker, with all its requests
  * @param slotQueueType the type of the queues that are slots
- * @param self who this client is
+ * @param self describes this client
  */
 record RabbitSettings(
         List<Address> addresses,

@@ -16,13 +16,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who holds a semaphore's slots, as they say themselves: an exclusive queue carries nothing that could be read over AMQP. An
+ * The holders of a semaphore's slots, as they describe themselves: an exclusive queue carries nothing that could be read over AMQP. An
  * answer has a line for host, one for process id, one for label, and one for each slot with the time it was taken and its epoch.
  */
 final class RollCall {
     private static final Logger LOG = LoggerFactory.getLogger(RollCall.class);
 
-    /** Who does not answer within it, say for being stopped, is shown without a name. */
+    /** A holder that does not answer within it, because it is stopped for example, is shown without a name. */
     static final Duration WAIT = Duration.ofSeconds(1);
 
     private static final int HEADER = 3;

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,17 @@ final class SessionLink {
                 cause);
     }
 
+    /**
+     * The connection was lost while slots were taken. They are free as soon as the broker notices that, and until then they may be taken.
+     */
+    OutcomeUnknownException goneWhileTaking(Exception cause) {
+        return new OutcomeUnknownException(
+                "Semaphore '" + names.semaphore()
+                        + "': the connection was lost while permits were taken; they are free when the broker notices it: "
+                        + cause.getMessage(),
+                cause);
+    }
+
     /** The connection, opened if there was none. */
     HolderConnection holder(CallBudget budget) {
         lock.lock();
@@ -62,7 +74,7 @@ final class SessionLink {
         }
     }
 
-    /** Returns when questions who holds a permit reach this client, or a while later: nothing depends on them. */
+    /** Returns when this client is subscribed to the question for holders of permits, or a while later: nothing depends on it. */
     void awaitListening(CallBudget budget) {
         Mailbox.await(listening, budget.patience(Mailbox.PATIENCE));
     }

@@ -225,7 +225,7 @@ final class SlotSearch {
         }
         while (taken.size() < wanted && !free.isEmpty()) {
             budget.requireTime();
-            // The lowest, as the specification has it; but others who saw the same went for the same.
+            // The lowest, as the specification has it; but other clients that saw the same tried the same slot.
             if (disturbed) {
                 Collections.shuffle(free, ThreadLocalRandom.current());
             }
@@ -266,7 +266,7 @@ final class SlotSearch {
      *
      * @param most all wants together
      * @param least the smallest want: fewer slots are of no use
-     * @param certain whether a refusal has to be certain: that of a caller who waits is put right when it asks again, that of an
+     * @param certain whether a refusal has to be certain: that of a waiting caller is put right when it asks again, that of an
      *     attempt is an answer
      * @param collecting whether this client is the one that takes several slots now
      */

@@ -14,7 +14,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots whose holds one search has declared and nobody has been told of. They are verified before they count: the slot
+ * The slots whose holds one search has declared and no caller knows of. They are verified before they count: the slot
  * still exists, and the hold is still ours. For one thread.
  */
 final class TakenSlots {
@@ -130,7 +130,7 @@ final class TakenSlots {
         return removed.isEmpty();
     }
 
-    /** Whoever has lost its slot by now may have drawn later than the one who has it. */
+    /** A client that has lost its slot by now may have drawn later than the one that has it. */
     private void lookAgain() throws LinkLostException {
         confirmedFrom = System.nanoTime();
         List<Integer> slots = List.copyOf(taken);

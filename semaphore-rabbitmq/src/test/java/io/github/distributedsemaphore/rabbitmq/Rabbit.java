@@ -62,7 +62,7 @@ final class Rabbit {
                 new ExchangeRequest(List.of(), Arrays.stream(wants).boxed().toList(), 1, false));
     }
 
-    /** As for somebody who waits, and will ask again. */
+    /** As for a caller that waits, and will ask again. */
     static ExchangeResult takeWaiting(BackendSession session, int want) {
         return session.exchange(new ExchangeRequest(List.of(), List.of(want), 1, true));
     }

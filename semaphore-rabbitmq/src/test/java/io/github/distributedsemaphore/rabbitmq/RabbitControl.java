@@ -8,7 +8,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A broker of the kit's own: one that is stopped, killed, robbed of its data and of its users' rights. */
+/** A broker of the kit's own: one that is stopped, killed, loses its data, or takes its users' rights away. */
 final class RabbitControl implements ServerControl {
     private static final String NO_RIGHTS = "no rights";
     private static final String ALARM = "memory alarm";

@@ -20,7 +20,10 @@ import java.util.stream.Stream;
 
 /** A broker of our own on free ports of the loopback. Not thread-safe, but for {@link #eval} and {@link #ctl}. */
 final class RabbitNode implements BrokerShell, AutoCloseable {
-    private static final String SCRIPTS = "/usr/lib/rabbitmq/bin";
+    /** Those of another version, by {@code ./verify --servers}, or Debian's. */
+    private static final String SCRIPTS =
+            System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
+
     private static final long START_SECONDS = 90;
     private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
     private static final long STOP_SECONDS = 30;
@@ -164,7 +167,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
 
     /**
      * Kills the broker, which has no time for a word to anybody. Not at once: a stream that was made less than a second
-     * before does not come up again, see docs/backends/rabbitmq.md.
+     * before does not come up again, see docs/internals/rabbitmq-specification.md.
      */
     void kill() {
         try {

@@ -26,7 +26,7 @@ final class RabbitServer {
         }
     }
 
-    /** The broker, for what only the one who started it can do. */
+    /** The broker, for what only the process that started it can do. */
     static RabbitNode node() {
         return Shared.NODE;
     }

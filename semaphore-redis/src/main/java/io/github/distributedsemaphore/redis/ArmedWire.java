@@ -2,6 +2,14 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.Awaiting;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.WireException;
+import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -319,7 +327,7 @@ final class ArmedWire {
         }
     }
 
-    /** Lends the connection to somebody who watches something else. */
+    /** Lends the connection to code that watches something else. */
     RedisWire forOther(Deadline deadline) {
         disarm();
         return open(deadline);

@@ -123,7 +123,7 @@ final class Attempt {
         return claiming;
     }
 
-    /** Something that this session held is not there: who knows what else is not. */
+    /** Something that this session held is not there: more may be missing. */
     void suspect() {
         suspicious = true;
     }

@@ -1,6 +1,9 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

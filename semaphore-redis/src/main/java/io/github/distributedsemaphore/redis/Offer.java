@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
 import org.jspecify.annotations.Nullable;
 

@@ -14,15 +14,22 @@ import org.jspecify.annotations.Nullable;
  * Decides what the next write of an exchange does, from what is known; and keeps the session's place in the queue. No I/O.
  *
  * <p>The queue is one of clients. A slot that is given back goes to the first of them in the same transaction, if that client takes
- * handed slots; else it is told. A slot that lies free belongs to the clients that wait too: one that goes on waiting takes it only if there are more of them than clients before
- * it. A call with a single attempt does not wait and takes what is free. A client that heard of free slots and does not come
- * holds the others up for {@link #PATIENCE_NANOS}.
+ * handed slots; else the client gets a hint. A free slot belongs to the waiting clients too: a client takes it only if there are more
+ * free slots than clients before it. A call with a single attempt does not wait and takes what is free. A client that got a hint
+ * and does not come holds the others up for {@link #PATIENCE_NANOS}.
  */
 final class Planner {
     static final long PATIENCE_NANOS = 20_000_000;
 
     /** A slot is not given to a client of which nobody has looked for so long whether it still waits. */
     static final long RECENT_NANOS = 10_000_000;
+
+    /**
+     * For so long after a grant a client of which no caller waits may take free slots although other clients wait. A slot that changes
+     * its client lies idle for several round trips; a turn of a few short holds shares that cost. No client waits longer for it than
+     * one turn of each client before it.
+     */
+    private static final long TURN_NANOS = 2_000_000;
 
     private final RedisLiveness liveness;
     private final Ledger ledger;
@@ -37,6 +44,9 @@ final class Planner {
     private @Nullable String former;
 
     private long leftSinceNanos;
+
+    /** When the turn of this session began. */
+    private long turnNanos = System.nanoTime() - TURN_NANOS;
 
     Planner(RedisLiveness liveness, Ledger ledger) {
         this.liveness = liveness;
@@ -135,7 +145,8 @@ final class Planner {
                 .filter(waiter -> !attempt.served().contains(waiter.client()))
                 .count();
         int kept = Math.max(0, released - ahead);
-        int left = Math.max(0, before.size() - released);
+        boolean passesOver = released == 0 && queuedAs == 0 && isTurn();
+        int left = passesOver ? 0 : Math.max(0, before.size() - released);
         boolean leaves = left > 0 && free > 0 && !isPatienceOver();
         attempt.leaveToOthers(leaves);
         if (!leaves && free == 0) {
@@ -145,6 +156,10 @@ final class Planner {
         int beyond = view.slotsRead() ? Math.max(0, free - left) : 0;
         int spare = attempt.spare().size();
         return new Room(spare + released + free, spare + kept + (leaves ? beyond : free), kept);
+    }
+
+    private boolean isTurn() {
+        return System.nanoTime() - turnNanos < TURN_NANOS;
     }
 
     private boolean isPatienceOver() {
@@ -250,6 +265,9 @@ final class Planner {
 
     /** A caller that waits got something: if the session waits for more, it goes to the end of the queue. */
     void granted(@Nullable Step step) {
+        if (!isTurn()) {
+            turnNanos = System.nanoTime();
+        }
         if (step == null || step.ticket() == 0) {
             ticket = 0;
         }

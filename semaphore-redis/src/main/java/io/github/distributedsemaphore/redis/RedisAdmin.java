@@ -5,6 +5,14 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -205,7 +213,7 @@ final class RedisAdmin implements BackendAdmin {
         return batch;
     }
 
-    /** Does a transaction and tells those who wait. */
+    /** Does a transaction and tells waiting clients. */
     private static boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
         transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Offer.HINT);
         transaction.exec();

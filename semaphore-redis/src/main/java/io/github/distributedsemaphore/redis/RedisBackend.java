@@ -3,6 +3,16 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.Greeting;
+import io.github.distributedsemaphore.redis.net.RedisChannels;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisFailures;
+import io.github.distributedsemaphore.redis.net.RedisSettings;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
@@ -51,7 +61,8 @@ final class RedisBackend implements SemaphoreBackend {
                         Capability.LEASE,
                         Capability.FENCING,
                         Capability.DURABLE_FENCING,
-                        Capability.LISTING)
+                        Capability.LISTING,
+                        Capability.ATOMIC_ADMINISTRATION)
                 .detection(settings.lease().minus(settings.renewEvery().multipliedBy(2)), settings.detection())
                 .lossNoticeBound(notice)
                 .wakeUpBound(WAKE_UP)

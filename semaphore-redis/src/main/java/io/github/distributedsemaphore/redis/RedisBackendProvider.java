@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.RedisAddress;
+import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -13,13 +15,13 @@ import java.util.Set;
  *
  * <p>Each semaphore is a few keys under one hash tag. A slot is taken by SMOVE in a transaction under a WATCH that was begun
  * in the round trip before, so an acquire is one round trip; no scripts are used. A client lives by a deadline in the
- * server's time, which it moves forward while it holds something; {@code docs/backends/redis.md} has the layout, the
+ * server's time, which it moves forward while it holds something; {@code docs/backends/redis.md} has the
  * guarantees and the rights that a user needs.
  *
  * <p>Settings: {@code detection} (1s to 1h, by default 10s), within which the slot of a process that died is free; {@code
  * prefix} (by default {@code semaphore}), what all keys begin with; {@code timeout} (200ms to 1m, by default 2s), within which a
  * server has to answer; {@code minReplicas} (0 to 100, by default 0), how many replicas have
- * to confirm a grant; for TLS {@code ca}, {@code certificate} and {@code key}, files in PEM; for sentinels {@code master},
+ * to confirm a grant; {@code handOver} (by default false), whether this client takes slots that a release hands to it; for TLS {@code ca}, {@code certificate} and {@code key}, files in PEM; for sentinels {@code master},
  * {@code sentinelUser} and {@code sentinelPassword}.
  *
  * <p>Thread-safe.

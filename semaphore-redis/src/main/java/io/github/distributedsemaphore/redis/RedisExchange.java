@@ -3,11 +3,18 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.Awaiting;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisFailures;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.WireException;
+import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,8 +46,10 @@ final class RedisExchange {
     private final ArmedWire wire;
     private final Ledger ledger;
     private final Planner planner;
+    private final Bookkeeping books;
+    private final Reconciliation reconciliation;
 
-    /** An exchange of which nobody knows what it did. */
+    /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
 
     private volatile @Nullable Started started;
@@ -53,6 +62,8 @@ final class RedisExchange {
         this.wire = new ArmedWire(layout, connections, liveness);
         this.ledger = liveness.ledger();
         this.planner = new Planner(liveness, ledger);
+        this.books = new Bookkeeping(layout, liveness, listener, planner, wire);
+        this.reconciliation = new Reconciliation(layout, liveness, planner, wire);
     }
 
     ArmedWire wire() {
@@ -188,16 +199,16 @@ final class RedisExchange {
 
         /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
         void send(View view, Step step) {
-            Prepared prepared = prepare(attempt, view, step);
+            Bookkeeping.Prepared prepared = books.prepare(attempt, view, step);
             sent = prepared.batch();
             wire.send(prepared.batch(), step, prepared.reading(), answer -> answered(prepared, answer));
         }
 
-        private void answered(Prepared prepared, Supplier<ArmedWire.Answer> supplied) {
+        private void answered(Bookkeeping.Prepared prepared, Supplier<ArmedWire.Answer> supplied) {
             View view;
             try {
                 ArmedWire.Answer answer = supplied.get();
-                enter(attempt, prepared, answer);
+                books.enter(attempt, prepared, answer);
                 view = answer.known();
             } catch (RuntimeException | Error e) {
                 handOver(e);
@@ -247,7 +258,7 @@ final class RedisExchange {
         }
     }
 
-    /** A fault of our own, or no memory: nobody knows how far the exchange came. */
+    /** A fault of our own, or no memory: it is not known how far the exchange came. */
     private void doubt(Attempt attempt) {
         wire.drop();
         attempt.doubt();
@@ -284,7 +295,7 @@ final class RedisExchange {
         }
     }
 
-    /** The callers hear that nothing was done: what was taken goes back, and what was given back is given back already. */
+    /** For the callers nothing was done: what was taken goes back, and what was given back is given back already. */
     private void failed(Attempt attempt) {
         Set<Hold> back = new HashSet<>(attempt.taken());
         back.addAll(attempt.unknownToCallers());
@@ -312,7 +323,7 @@ final class RedisExchange {
     }
 
     /**
-     * Takes up an exchange of which nobody knows what it did. The session goes on under another name: then nothing that was sent
+     * Takes up an exchange of unknown outcome. The session goes on under another name: then nothing that was sent
      * before can be done any more, and its set says what was.
      */
     ExchangeResult resolve(ExchangeRequest request) {
@@ -326,14 +337,14 @@ final class RedisExchange {
         try {
             attempt.resolve();
             wire.disarm();
-            if (rename(deadline)) {
-                requireConfirmed(deadline);
+            if (reconciliation.rename(deadline)) {
+                reconciliation.requireConfirmed(deadline);
                 planner.forgetPlace();
                 attempt.undone();
                 attempt.progress();
                 View view = wire.rearm(0, deadline);
                 if (!liveness.isGivenUp(view.isMember())) {
-                    settle(attempt, view, deadline);
+                    reconciliation.settle(attempt, view, deadline);
                 }
             }
             ExchangeResult result = run(attempt, deadline);
@@ -343,109 +354,6 @@ final class RedisExchange {
             wire.disarm();
             throw RedisFailures.certain(layout.what(), e);
         }
-    }
-
-    /** Returns false if the session is not among the living, so that there is nothing to rename. */
-    private boolean rename(Deadline deadline) {
-        while (true) {
-            String uncertain = liveness.uncertainName();
-            View view = wire.rearm(0, deadline);
-            if (uncertain != null) {
-                CommandBatch question = new CommandBatch();
-                int score = question.add(RedisVerb.ZSCORE, layout.lives(), uncertain);
-                liveness.endRename(!wire.ask(question, deadline).get(score).isNil());
-                view = wire.rearm(0, deadline);
-            }
-            if (!view.isMember()) {
-                return false;
-            }
-            CommandBatch batch = new CommandBatch().multi();
-            liveness.rename(batch, liveness.beginRename(), view.deadlineMillis());
-            touch(batch, view);
-            batch.exec();
-            boolean done = wire.commit(batch, deadline);
-            liveness.endRename(done);
-            if (done) {
-                return true;
-            }
-        }
-    }
-
-    private void touch(CommandBatch batch, View view) {
-        if (view.control() != null) {
-            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
-        }
-    }
-
-    /** What is in the session's set is held by it, and nothing else is. */
-    private void settle(Attempt attempt, View view, Deadline deadline) {
-        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
-        List<Hold> gone = attempt.toGiveBack().stream()
-                .filter(hold -> !mine.contains(hold.slot()))
-                .toList();
-        gone.forEach(ledger::remove);
-        attempt.toGiveBack().removeAll(gone);
-        if (attempt.isDoubtful()) {
-            List<Hold> taken = attempt.taken();
-            attempt.forget(taken);
-            attempt.toGiveBack().addAll(taken.stream().filter(ledger::has).toList());
-        }
-        adopt(attempt, view, deadline);
-        if (attempt.isDoubtful()) {
-            attempt.giveBackSpare();
-        }
-        attempt.serve();
-    }
-
-    /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */
-    private void adopt(Attempt attempt, View view, Deadline deadline) {
-        List<Integer> unknownSlots = surplus(view);
-        if (unknownSlots.isEmpty()) {
-            return;
-        }
-        String[] slots =
-                unknownSlots.stream().map(slot -> Integer.toString(slot)).toArray(String[]::new);
-        CommandBatch batch = new CommandBatch();
-        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
-        int counts = batch.add(RedisVerb.HMGET, with(layout.epochs(), slots));
-        Replies replies = wire.ask(batch, deadline);
-        List<Hold> found = new ArrayList<>();
-        long base = view.control() == null ? 0 : view.control().base();
-        for (int i = 0; i < slots.length; i++) {
-            HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
-            String stored = replies.get(counts).list().get(i).textOrNull();
-            long count = Reply.digits(stored);
-            boolean damaged = stored != null && count < 0;
-            Hold hold = damaged
-                    ? new Hold(unknownSlots.get(i), 0, 0)
-                    : adopted(unknownSlots.get(i), note, Math.max(0, count), base);
-            ledger.add(hold);
-            (damaged ? attempt.toGiveBack() : found).add(hold);
-        }
-        planner.losePlace();
-        attempt.spare().addAll(found);
-    }
-
-    private Hold adopted(int slot, @Nullable HoldNote note, long count, long base) {
-        HoldNote known = note == null ? new HoldNote(1, base, 0, HoldNote.BY_COUNT) : note;
-        if (known.first() != HoldNote.BY_COUNT && known.first() <= ledger.lastEpoch(slot)) {
-            known = new HoldNote(1, base, 0, HoldNote.BY_COUNT);
-        }
-        return known.hold(slot, count);
-    }
-
-    private List<Integer> surplus(View view) {
-        Set<Integer> mine = view.mine();
-        return mine == null
-                ? List.of()
-                : mine.stream().filter(slot -> ledger.holdOf(slot) == null).toList();
-    }
-
-    private static String[] with(String key, String[] slots) {
-        String[] arguments = new String[slots.length + 1];
-        arguments[0] = key;
-        System.arraycopy(slots, 0, arguments, 1, slots.length);
-        return arguments;
     }
 
     private ExchangeResult run(Attempt attempt, Deadline deadline) {
@@ -482,7 +390,7 @@ final class RedisExchange {
         View view = known;
         while (true) {
             if (view.complete() && liveness.isGivenUp(view.isMember())) {
-                loseAll(attempt);
+                books.loseAll(attempt);
             }
             takeOffers(attempt);
             if (attempt.isFresh(view) && planner.isPlaceLost(view)) {
@@ -529,7 +437,7 @@ final class RedisExchange {
     private boolean hasToLook(Attempt attempt, View view) {
         return wire.isOtherServer()
                 || isBlind(attempt, view)
-                || (attempt.isFresh(view) && !surplus(view).isEmpty())
+                || (attempt.isFresh(view) && !reconciliation.surplus(view).isEmpty())
                 || (!view.freeWatched() && planner.wantsTogether(attempt, view));
     }
 
@@ -544,12 +452,12 @@ final class RedisExchange {
             wire.knowServer();
             view = wire.rearm(attempt.wanted(), deadline);
             if (liveness.isGivenUp(view.isMember())) {
-                loseAll(attempt);
+                books.loseAll(attempt);
             }
         }
         if (attempt.isFresh(view)) {
             // An older look may have seen a slot that was found to be lost since.
-            adopt(attempt, view, deadline);
+            reconciliation.adopt(attempt, view, deadline);
         }
         if (attempt.serve()) {
             planner.granted(null);
@@ -591,162 +499,18 @@ final class RedisExchange {
         return view.firstEndMillis() < view.serverMicros() / 1_000;
     }
 
-    /** Takes out the dead, if there seem to be any. */
+    /** Removes dead clients, if there seem to be any. */
     private boolean prune(View view, Deadline deadline) {
         return isTimeToPrune(view)
                 && new RedisPruning(layout, wire.forOther(deadline))
                         .prune(view.serverMicros(), liveness.client(), deadline);
     }
 
-    /** A step that is to be sent, with what is needed to understand its replies. */
-    private record Prepared(CommandBatch batch, Step step, Step.Sent sent, int confirmed, View.Reading reading) {}
-
-    private Prepared prepare(Attempt attempt, View before, Step step) {
-        CommandBatch batch = new CommandBatch();
-        if (!step.isBare()) {
-            batch.multi();
-        }
-        Step.Sent sent = step.addTo(batch, layout, liveness);
-        int confirmed = Replicas.NOT_ASKED;
-        View.Reading reading;
-        if (step.isBare()) {
-            batch.moves();
-            reading = View.Reading.ofQueue(batch, layout, liveness.client());
-        } else {
-            batch.exec();
-            confirmed = step.takes() == 0 ? confirmed : liveness.replicas().ask(batch);
-            // A client that waits holds no watch: it would make the transactions of all others slower.
-            boolean waits = attempt.isForWaiters() && attempt.wanted() > step.takes();
-            reading = wire.reading(batch, planner.depth(attempt, before, step), !waits, attempt.wanted());
-        }
-        attempt.sent(step);
-        return new Prepared(batch, step, sent, confirmed, reading);
-    }
-
     private View commit(Attempt attempt, View before, Step step, Deadline deadline) {
-        Prepared prepared = prepare(attempt, before, step);
+        Bookkeeping.Prepared prepared = books.prepare(attempt, before, step);
         ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
-        enter(attempt, prepared, answer);
+        books.enter(attempt, prepared, answer);
         return answer.view(deadline);
-    }
-
-    /** Enters in the ledger what a step did. */
-    private void enter(Attempt attempt, Prepared prepared, ArmedWire.Answer answer) {
-        if (!answer.done()) {
-            attempt.undone();
-            return;
-        }
-        Step step = prepared.step();
-        Replies replies = answer.replies();
-        attempt.done(step);
-        planner.committed(step);
-        enterReleases(attempt, step, prepared.sent(), replies);
-        enterTaken(attempt, step, prepared.sent(), replies);
-        liveness.replicas().require(replies, prepared.confirmed());
-        if (attempt.serve()) {
-            planner.granted(step);
-        }
-        replies.requireAllDone();
-        attempt.progress();
-    }
-
-    private void enterReleases(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
-        for (int i = 0; i < step.releases().size(); i++) {
-            Hold hold = step.releases().get(i);
-            int moved = sent.released().get(i);
-            if (replies.error(moved) == null && gone(attempt, hold, replies.isOne(moved))) {
-                attempt.freed(1);
-                ledger.freed(hold.slot());
-            }
-        }
-        for (int i = 0; i < step.hands().size(); i++) {
-            int moved = sent.handed().get(i);
-            if (replies.error(moved) == null) {
-                gone(attempt, step.hands().get(i).from(), replies.isOne(moved));
-            }
-        }
-    }
-
-    /** This hold is not the session's any more. Returns whether it was before. */
-    private boolean gone(Attempt attempt, Hold hold, boolean moved) {
-        ledger.remove(hold);
-        attempt.toGiveBack().remove(hold);
-        if (!moved) {
-            attempt.lost().add(hold);
-            attempt.suspect();
-        }
-        return moved;
-    }
-
-    private void enterTaken(Attempt attempt, Step step, Step.Sent sent, Replies replies) {
-        HoldNote note = step.note();
-        boolean checked = step.retains().isEmpty() || replies.error(sent.retained()) == null;
-        for (int i = 0; checked && i < step.retains().size(); i++) {
-            Hold hold = step.retains().get(i);
-            boolean there = replies.get(sent.retained()).list().get(i).number() == 1;
-            if (gone(attempt, hold, there)) {
-                take(attempt, hold.slot(), note, replies, sent.counts().get(i));
-            }
-        }
-        for (int i = 0; i < step.claims().size(); i++) {
-            int slot = step.claims().get(i).slot();
-            int taken = sent.taken().get(i);
-            boolean known = replies.error(taken) == null;
-            if (known && replies.isOne(taken)) {
-                take(
-                        attempt,
-                        slot,
-                        note,
-                        replies,
-                        sent.counts().get(step.retains().size() + i));
-            } else if (known) {
-                attempt.miss();
-            }
-        }
-    }
-
-    private void take(Attempt attempt, int slot, HoldNote note, Replies replies, int count) {
-        if (replies.error(count) == null) {
-            Hold hold = note.hold(slot, replies.get(count).number());
-            announce(ledger.add(hold));
-            attempt.spare().add(hold);
-        } else {
-            Hold nameless = new Hold(slot, 0, 0);
-            ledger.add(nameless);
-            ledger.owe(List.of(nameless));
-        }
-    }
-
-    /** The slot was this session's already, by its own account, and free by the server's. */
-    private void announce(@Nullable Hold lost) {
-        if (lost != null) {
-            listener.lost(List.of(lost), "the slot was taken away from this client");
-        }
-    }
-
-    /** What the lost transaction may have granted counts only if it would count otherwise. */
-    private void requireConfirmed(Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        Replicas replicas = liveness.replicas();
-        int confirmed = replicas.ask(batch);
-        if (!batch.isEmpty()) {
-            replicas.require(wire.ask(batch, deadline), confirmed);
-        }
-    }
-
-    /** This session was given up for dead: nothing that it held is its own any more. */
-    private void loseAll(Attempt attempt) {
-        attempt.lost().addAll(attempt.toGiveBack());
-        List<Hold> taken = attempt.taken();
-        planner.buried(liveness.client());
-        Set<Hold> others = liveness.startAfresh();
-        others.removeAll(attempt.toGiveBack());
-        taken.forEach(others::remove);
-        attempt.toGiveBack().clear();
-        attempt.forget(taken);
-        if (!others.isEmpty()) {
-            listener.lost(others, "this client was not heard of in time, and others were given its slots");
-        }
     }
 
     private static boolean isToBeSwept(Attempt attempt, View view) {
@@ -816,7 +580,7 @@ final class RedisExchange {
                 .build();
     }
 
-    /** Gives back what nobody of this session wants: what it owes, was offered, or has without its knowledge. */
+    /** Gives back what no caller of this session wants: what it owes, was offered, or has without its knowledge. */
     void tidy(boolean look) {
         Deadline deadline = connections.callDeadline();
         Attempt back = Attempt.ofNobody(planner.isQueued());
@@ -857,7 +621,7 @@ final class RedisExchange {
             batch.add(RedisVerb.DEL, layout.heldBy(client), layout.notesOf(client));
             batch.add(RedisVerb.ZREM, layout.lives(), client);
             batch.add(RedisVerb.ZREM, layout.waiters(), client);
-            touch(batch, view);
+            reconciliation.touch(batch, view);
             batch.exec();
             left = wire.commit(batch, deadline);
             int freed = view.mine() == null ? 0 : view.mine().size();

@@ -37,7 +37,7 @@ final class RedisLayout {
     /** Incremented only to touch the key. */
     static final String CHANGES_FIELD = "changes";
 
-    /** The field of {@link #notesOf} in which a client says who it is. */
+    /** The field of {@link #notesOf} in which a client describes itself. */
     static final String SELF_FIELD = "self";
 
     /** The longest name in bytes: keys can be longer, people who look at them cannot. */

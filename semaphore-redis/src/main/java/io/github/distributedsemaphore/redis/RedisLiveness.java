@@ -3,6 +3,17 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisFailures;
+import io.github.distributedsemaphore.redis.net.RedisSettings;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.Replicas;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -159,7 +170,7 @@ final class RedisLiveness {
         return leftMillis < lease.toMillis() / 2;
     }
 
-    /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read anew. */
+    /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read again. */
     boolean isOutdated(long sentNanos) {
         return System.nanoTime() - sentNanos > lease.toNanos() / OUTDATED_PARTS;
     }
@@ -188,7 +199,7 @@ final class RedisLiveness {
 
     /** What has to have a grant before it counts. */
     Replicas replicas() {
-        return settings.replicas(settings.timeout());
+        return Replicas.within(settings, settings.timeout());
     }
 
     Duration lease() {
@@ -213,7 +224,7 @@ final class RedisLiveness {
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(living));
-        Replicas replicas = settings.replicas(settings.renewal());
+        Replicas replicas = Replicas.within(settings, settings.renewal());
         int confirmed = replicas.ask(batch);
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));

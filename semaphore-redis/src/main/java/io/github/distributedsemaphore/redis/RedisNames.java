@@ -2,6 +2,13 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,8 +19,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The list of names, which says only where to look: whether a semaphore is there it says itself. The list has a key, and in a
  * cluster a node, of its own, so it cannot change together with a semaphore. So that none is missing for good, a name is
- * added before the semaphore is made and once more after that, and whoever removes a name looks again afterwards whether the
- * semaphore was made anew.
+ * added before the semaphore is created and once more after that. A client that removes a name looks again afterwards whether
+ * the semaphore was created again.
  */
 final class RedisNames {
     private static final Logger LOG = LoggerFactory.getLogger(RedisNames.class);

@@ -1,12 +1,17 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Takes out the dead, on a connection that is lent for it.
+ * Removes dead clients, on a connection that is lent for it.
  *
  * <p>A client whose deadline is past is taken out of {@link RedisLayout#lives}, and in the same transaction all that is in its
  * set becomes free. The transaction watches the deadlines, so that a renewal in between saves the client, and touches the control

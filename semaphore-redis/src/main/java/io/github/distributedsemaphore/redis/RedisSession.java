@@ -3,6 +3,13 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.Awaiting;
+import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.RedisChannels;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisSettings;
+import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -148,7 +155,7 @@ final class RedisSession implements BackendSession {
     }
 
     /**
-     * Gives back what nobody of this session wants.
+     * Gives back what no caller of this session wants.
      *
      * @param look whether there may be slots of which this session does not know
      */
@@ -265,7 +272,7 @@ final class RedisSession implements BackendSession {
         return Set.copyOf(liveness.ledger().holds());
     }
 
-    /** Nobody waits here any more; a call that came meanwhile goes to the next in the queue. */
+    /** No caller waits here any more; a call that came meanwhile goes to the next in the queue. */
     private void leaveQueue() {
         if (!Awaiting.acquire(lane, connections.callDeadline())) {
             return;

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,10 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

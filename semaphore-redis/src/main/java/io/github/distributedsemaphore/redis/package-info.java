@@ -1,5 +1,5 @@
 /**
- * The backend for Redis, 6.2 or newer: slots are fields of a hash, taken by optimistic transactions (WATCH, MULTI, EXEC)
+ * The backend for Redis, 6.2 or newer: slots are members of sets, taken by optimistic transactions (WATCH, MULTI, EXEC)
  * and without scripts; a client lives by a deadline in the server's time.
  */
 @NullMarked

@@ -59,7 +59,7 @@ class EncryptedFormsTest {
         }
     }
 
-    /** A slot passes from one client to another, who is told of it. */
+    /** A slot passes from one client to another, which is notified of it. */
     private static void assertPasses(SemaphoreBackend one, SemaphoreBackend other, String name) {
         assertThat(one.admin().create(name, 1)).isTrue();
         BackendSession holder = one.open(name, new Redis.Ear());

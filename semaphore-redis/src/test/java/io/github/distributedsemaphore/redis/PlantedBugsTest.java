@@ -7,11 +7,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The kit finds mistakes in this adapter, and in the engine as far as a link shows them. By {@code ./verify planted}: some minutes. */
-@EnabledIfSystemProperty(named = "tck.planted", matches = ".+")
 class PlantedBugsTest {
     private static final List<PlantedBug> BUGS = List.of(
             in(
@@ -39,7 +37,7 @@ class PlantedBugsTest {
                     "after a cut nobody subscribes again",
                     "2.1",
                     "did not reach a waiter whose link was cut",
-                    "RedisChannels.java",
+                    "net/RedisChannels.java",
                     ".thenCompose(connection -> subscribe(connection, listeners.keySet()))",
                     ".thenApply(connection -> connection.isOpen())"),
             engine(
@@ -53,7 +51,7 @@ class PlantedBugsTest {
                     "the next in the queue is not asked for when the first leaves",
                     "11.2",
                     "were not served",
-                    "Agenda.java",
+                    "PendingWork.java",
                     "ask |= head != null && !head.isAttempted();",
                     "ask |= head == null && ask;"),
             engine(
@@ -61,7 +59,7 @@ class PlantedBugsTest {
                     "4.6",
                     "is tried again when the link is whole",
                     "Exchanges.java",
-                    "agenda.keep(postponed); outage.retryLater();",
+                    "work.keep(postponed); outage.retryLater();",
                     "outage.retryLater();"));
 
     @TempDir

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** Somebody was seen to be dead, and what happens before the transaction that takes it out is done. */
 class PruningRaceTest {
-    /** The command that frees the slots of the dead. */
+    /** The command that frees the slots of dead clients. */
     private static final String BURIAL = "SUNIONSTORE";
 
     private final ExecutorService threads = Executors.newSingleThreadExecutor();

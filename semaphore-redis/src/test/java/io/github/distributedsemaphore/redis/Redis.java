@@ -158,7 +158,7 @@ final class Redis implements AutoCloseable {
         return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, true));
     }
 
-    /** A call with a single attempt, of a client that has others who wait. */
+    /** A call with a single attempt, of a client that has waiting callers too. */
     static ExchangeResult tryBesideWaiters(BackendSession session, Integer... wants) {
         return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, true, 1));
     }

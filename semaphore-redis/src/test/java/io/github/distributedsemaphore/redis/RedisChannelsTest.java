@@ -2,6 +2,9 @@ package io.github.distributedsemaphore.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.redis.net.RedisChannels;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.redis.net.HostAndPort;
 import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.ServerControl;
 import io.github.distributedsemaphore.tck.UriAccess;
@@ -15,7 +16,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Servers of the kit's own: one that is stopped, killed and robbed of its data, and replicas of it. */
+/** Servers of the kit's own: one that is stopped, killed and loses its data, and replicas of it. */
 final class RedisControl implements ServerControl {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 

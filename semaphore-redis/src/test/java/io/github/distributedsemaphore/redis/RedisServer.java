@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.HostAndPort;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;

@@ -122,7 +122,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public void removeHolder(String name, int slot) {
-            // As docs/backends/redis.md tells an operator to: together with a touch of the control key.
+            // As docs/operations.md tells an operator to: together with a touch of the control key.
             String holder = commands().keys(of(name).heldBy("") + "*").stream()
                     .filter(key -> commands().sismember(key, Integer.toString(slot)))
                     .findFirst()

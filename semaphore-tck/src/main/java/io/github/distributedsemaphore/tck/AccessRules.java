@@ -174,7 +174,7 @@ public abstract class AccessRules {
         attempts.forEach((what, attempt) -> {
             long start = System.nanoTime();
             assertThat(catchThrowable(attempt))
-                    .as("%s by somebody who may only look", what)
+                    .as("%s by an account that may only look", what)
                     .isInstanceOf(BackendAccessException.class);
             tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), System.nanoTime() - start);
         });

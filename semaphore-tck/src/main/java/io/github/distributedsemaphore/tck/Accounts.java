@@ -13,7 +13,7 @@ public interface Accounts {
     List<String> secrets();
 
     /**
-     * Connects with credentials that are right, as somebody who has no more rights than the documentation asks for.
+     * Connects with the right credentials of an account that has no more rights than the documentation asks for.
      *
      * @param spec what the client is to be like
      * @return a new client; the kit closes it
@@ -30,7 +30,7 @@ public interface Accounts {
     SemaphoreClient connectWrongly(ClientSpec spec);
 
     /**
-     * Connects as somebody who may look and may not change anything.
+     * Connects as an account that may look and may not change anything.
      *
      * @param spec what the client is to be like
      * @return a new client; the kit closes it

@@ -233,7 +233,7 @@ public abstract class AdministrationRules {
         other.admin().create(name, 2);
         Permit next = tck.take(other.semaphore(name), 1).get(0);
         assertThat(next.slot())
-                .as("the slot that was still held was granted anew")
+                .as("the slot that was still held was granted again")
                 .isNotEqualTo(old.slot());
         assertThat(other.semaphore(name).tryAcquire())
                 .as("both slots of the new semaphore were granted while one was held from before")
@@ -241,7 +241,7 @@ public abstract class AdministrationRules {
         old.release();
         Optional<Permit> last = other.semaphore(name).tryAcquire();
         assertThat(last)
-                .as("the slot that was held from before cannot be had after its release")
+                .as("the slot that was held from before cannot be acquired after its release")
                 .isPresent();
         old.close();
         assertThat(next.verify()).as("a permit of the new semaphore").isEqualTo(Verification.HELD);

@@ -71,7 +71,7 @@ final class Attempt<T> {
         return task.result().failure() != null;
     }
 
-    /** Whether the caller was told that certainly nothing was changed. */
+    /** Whether the call ended with the word that nothing was changed. */
     boolean certainlyChangedNothing() {
         return task.result().failure() instanceof BackendUnavailableException;
     }

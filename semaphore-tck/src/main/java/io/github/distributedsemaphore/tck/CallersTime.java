@@ -36,6 +36,9 @@ final class CallersTime {
 
     static final Duration LONG = Duration.ofSeconds(60);
 
+    /** How long a request may have been under way when an outage begins, on a busy machine. */
+    private static final Duration UNDER_WAY = Duration.ofMillis(100);
+
     /** Waiters that ask often are in an exchange when their time comes, and not between two of them. */
     static final ClientSpec EAGER = ClientSpec.plain().with("recheck", "50ms");
 
@@ -297,7 +300,7 @@ final class CallersTime {
                 assertNothing(call.what(), call.endsAfter(time));
             }
             assertThat(same.task().result().failure() instanceof OutcomeUnknownException)
-                    .as("%s is told of an unknown outcome although it was never sent", same.what())
+                    .as("%s hears of an unknown outcome although it was never sent", same.what())
                     .isFalse();
         });
         if (!stuck.get(0).ended().failed()) {
@@ -384,7 +387,7 @@ final class CallersTime {
         settled(outage, Map.of(freedMeanwhile, 1, freedLater, 1), "waiters");
     }
 
-    /** Whoever gets a permit gives it back, until all had one. Waiters ask again after a few seconds at the latest. */
+    /** Each caller that gets a permit gives it back, until all had one. Waiters ask again after a few seconds at the latest. */
     private void serveOneAfterTheOther(List<Timed> waiters) {
         Duration bound = Observer.settling(tck).plusSeconds(6);
         List<Timed> left = new ArrayList<>(waiters);
@@ -467,7 +470,8 @@ final class CallersTime {
         atOnce.task().awaitBlocked();
         // A waiter asks soon, and knows after one operation that there is no answer.
         Duration noticed = tck.guarantees().callBound().plusSeconds(1);
-        long since = System.nanoTime();
+        // Patience counts from the sending of the first request without an answer, which may be under way already.
+        long since = System.nanoTime() - UNDER_WAY.toNanos();
         outage.during(() -> {
             tck.await(atOnce.what() + " gives up at once", noticed, atOnce.task()::isDone);
             assertThat(atOnce.task().result().failure())

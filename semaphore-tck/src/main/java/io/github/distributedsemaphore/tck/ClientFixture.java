@@ -196,7 +196,7 @@ abstract class ClientFixture extends TimedFixture {
     }
 
     /**
-     * Shows that exactly so many permits can be had by a fresh client: that no permit has vanished and none has been
+     * Shows that a fresh client can acquire exactly so many permits: that no permit has vanished and none has been
      * added. Waits a moment for permits that are on their way back.
      *
      * @param name the semaphore

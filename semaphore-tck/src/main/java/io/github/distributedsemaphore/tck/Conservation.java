@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Shows that exactly so many permits can be had as there must be: none lost, none invented. */
+/** Shows that exactly as many permits can be acquired as there must be: none lost, none invented. */
 final class Conservation {
     private Conservation() {}
 

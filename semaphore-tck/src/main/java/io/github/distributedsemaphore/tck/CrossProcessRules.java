@@ -90,7 +90,7 @@ public abstract class CrossProcessRules {
         held.release();
     }
 
-    /** Of several waiting processes one may look often; the others depend on what they are told. */
+    /** Of several waiting processes one may look often; the others depend on hints. */
     @Test
     @Rule("2.1")
     void eachReleaseReachesTheWaitersOfEachProcess(TckFixture tck) {

@@ -106,7 +106,7 @@ public abstract class CutRules {
                         > tck.scaled(Observer.settling(tck)).toNanos()) {
                     assertThat(held.validUntil().isNever())
                             .as(
-                                    "a permit that can be lost says that it is valid after the time that it gave itself, for ever")
+                                    "a permit that can be lost says that it is valid after the time that it gave itself, without end")
                             .isTrue();
                     break;
                 }

@@ -46,7 +46,7 @@ public abstract class ErrorRules {
             } finally {
                 server.endErrors(kind);
             }
-            assertThat(held.losses()).as("losses told by %s", kind).isEmpty();
+            assertThat(held.losses()).as("losses reported by %s", kind).isEmpty();
             assertThat(Observer.verified(tck, held.permit()))
                     .as("a permit after %s", kind)
                     .isEqualTo(Verification.HELD);
@@ -73,7 +73,7 @@ public abstract class ErrorRules {
                 call::isDone);
         String outcome = call.result();
         if (outcome.equals("a grant")) {
-            throw new FaultMissedException("the server grants although it was told to fail by " + kind);
+            throw new FaultMissedException("the server grants although it was to fail by " + kind);
         }
         assertThat(outcome)
                 .as("what an error of the backend (%s) is taken for, and whether it names the semaphore", kind)
@@ -107,7 +107,7 @@ public abstract class ErrorRules {
             server.endErrors(kind);
         }
         assertThat(held.permit().verify()).isEqualTo(Verification.LOST);
-        assertThat(held.losses()).as("losses told").hasSize(1);
+        assertThat(held.losses()).as("losses reported").hasSize(1);
         held.end();
         held.permit().close();
         new Observer(tck, client.semaphore(name)).awaitFree(1, "the slot is free when the errors are over");

@@ -51,7 +51,7 @@ public abstract class FailOverRules {
             moveTo(server, replica, route);
             if (Observer.verified(tck, held.permit()) == Verification.HELD) {
                 assertThat(held.losses())
-                        .as("losses told of a permit that is held")
+                        .as("losses reported of a permit that is held")
                         .isEmpty();
                 assertThat(refused(tck, other))
                         .as("a slot that is held over a fail-over is refused to others")
@@ -109,7 +109,7 @@ public abstract class FailOverRules {
             assertThat(held.permit().release()).as("the late release").isEqualTo(ReleaseOutcome.WAS_LOST);
             tck.proveNothing(
                     "the late release leaves the successor alone", () -> successor.verify() == Verification.HELD);
-            assertThat(held.losses()).as("losses told").hasSize(1);
+            assertThat(held.losses()).as("losses reported").hasSize(1);
             assertFenced(tck, held.permit(), successor);
             successor.release();
             Observer.assertWorks(tck, client.semaphore(name));

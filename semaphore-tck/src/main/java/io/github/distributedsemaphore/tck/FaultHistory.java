@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.report.HistoryFigures;
@@ -27,6 +28,7 @@ final class FaultHistory {
     private final Random random;
     private final Traffic traffic = new Traffic();
     private final AtomicBoolean over = new AtomicBoolean();
+    private final List<HistoryWindows.Span> struck = new ArrayList<>();
 
     FaultHistory(TckFixture tck, FaultShape shape) {
         this.tck = tck;
@@ -46,7 +48,7 @@ final class FaultHistory {
                 tck.patience(),
                 () -> traffic.reached(tck.histories().leastGrantsWhenCalm(), LIMIT));
         long disturbed = System.nanoTime();
-        int struck = disturb(strikes);
+        disturb(strikes);
         over.set(true);
         tck.await(
                 "the workers end when their calls do",
@@ -54,7 +56,7 @@ final class FaultHistory {
                 () -> workers.stream().allMatch(Task::isDone));
         workers.forEach(Task::result);
         Duration length = Duration.ofNanos(System.nanoTime() - start);
-        judge(recorder.history(LIMIT), struck, length, disturbed);
+        judge(recorder.history(LIMIT), length, disturbed);
         new Observer(tck, scene.calm().semaphore(scene.name()))
                 .awaitFree(LIMIT, "after the faults all permits are free");
         Conservation.assertFree(scene.calm().semaphore(scene.name()), LIMIT, tck.patience());
@@ -74,39 +76,39 @@ final class FaultHistory {
     }
 
     /** Brings about fault after fault until the time is over, and goes on until one had an effect. */
-    private int disturb(FaultStrikes strikes) throws InterruptedException {
+    private void disturb(FaultStrikes strikes) throws InterruptedException {
         TckHistories plan = tck.histories();
         long start = System.nanoTime();
         int tried = 0;
-        int struck = 0;
-        while (System.nanoTime() - start < plan.length().toNanos() || (struck == 0 && tried < 20)) {
+        while (System.nanoTime() - start < plan.length().toNanos() || (struck.isEmpty() && tried < 20)) {
             Pause.millis(plan.gapMillis(random));
             tried++;
             traffic.beginFault();
+            long begun = System.nanoTime();
             if (strikes.strike()) {
-                struck++;
+                struck.add(new HistoryWindows.Span(begun, System.nanoTime()));
                 shape.reaches().forEach(tck::reached);
             }
             traffic.endFault();
         }
         strikes.end();
-        if (struck == 0) {
+        if (struck.isEmpty()) {
             throw new FaultMissedException(shape + " had no effect in " + tried + " attempts; tck.seed=" + tck.seed());
         }
         Pause.millis(200);
-        return struck;
     }
 
     /** Refusals are not judged: what failed on its way may have been granted for a while. */
-    private void judge(History history, int struck, Duration length, long disturbed) {
+    private void judge(History history, Duration length, long disturbed) {
         Exposure exposure =
                 shape.fault().map(fault -> tck.guarantees().exposure(fault)).orElse(Exposure.NONE);
         boolean exposed = exposure.allowsOverlap() && exposure.covers(HistoryChecks.longestOverlap(history));
         List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING)).stream()
                 .filter(violation -> !(exposed && violation.rule().equals("1.2")))
                 .toList();
-        HistoryFigures figures = HistoryFigures.of(shape.name(), struck, length, history, violations.size());
+        HistoryFigures figures = HistoryFigures.of(shape.name(), struck.size(), length, history, violations.size());
         tck.measure(figures);
+        tck.show(shape.name(), history, struck, violations);
         tck.expect(shape.expects(tck.guarantees()));
         tck.reached(history);
         if (!violations.isEmpty()) {

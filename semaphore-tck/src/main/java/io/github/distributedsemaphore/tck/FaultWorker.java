@@ -23,7 +23,7 @@ record FaultWorker(
     /** What takes longer is no longer waited for, so that there is traffic during it too. */
     private static final long LONGEST_FAULT_NANOS = 2_000_000_000;
 
-    /** Whoever does not know what became of a call goes on as somebody else. */
+    /** A worker that does not know what became of a call goes on as another one. */
     boolean work() throws InterruptedException {
         ProcessLog log = recorder.process();
         while (!over.get()) {
@@ -45,7 +45,7 @@ record FaultWorker(
         return true;
     }
 
-    /** Most of those that a fault meets hold on until it is over and a little longer: whoever gets their slots is found out. */
+    /** Most of those that a fault meets hold on until it is over and a little longer: a client that gets their slots is found out. */
     private void hold() {
         int before = traffic.faults();
         boolean holdsOn = random.nextInt(3) > 0;

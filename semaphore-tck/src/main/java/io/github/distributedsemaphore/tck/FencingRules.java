@@ -145,7 +145,7 @@ public abstract class FencingRules {
         Permit second = tck.take(tck.client().semaphore(name), 1).get(0);
         if (tck.has(Capability.DURABLE_FENCING)) {
             assertThat(second.fence().epoch())
-                    .as("epoch after the semaphore was destroyed and made anew, before it was %s", first.fence())
+                    .as("epoch after the semaphore was destroyed and created again, before it was %s", first.fence())
                     .isGreaterThan(first.fence().epoch());
         } else if (tck.has(Capability.FENCING)) {
             assertThat(second.fence().slot()).isEqualTo(1);

@@ -173,7 +173,7 @@ public abstract class HygieneRules {
         for (int i = 0; i < count; i++) {
             Permit permit = semaphore.tryAcquire().orElseThrow();
             permit.onLost(loss -> {
-                throw new AssertionError("told of the loss of a permit that was released: " + loss);
+                throw new AssertionError("notified of the loss of a permit that was released: " + loss);
             });
             permit.release();
             released.add(new WeakReference<>(permit));

@@ -236,7 +236,7 @@ public abstract class InspectionRules {
                 .as("permits that were granted")
                 .isEqualTo(3)
                 .isEqualTo(end.released());
-        assertThat(told.get("timed out")).as("time-outs that were told").hasValue(1);
+        assertThat(told.get("timed out")).as("time-outs that were reported").hasValue(1);
         assertThat(told.get("acquired")).as("grants while there was a listener").hasValue(2);
         assertThat(told.get("released"))
                 .as("releases while there was a listener")

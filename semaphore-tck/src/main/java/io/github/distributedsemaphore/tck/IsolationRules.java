@@ -65,7 +65,7 @@ public abstract class IsolationRules {
             }
         }
         assertThat(held.losses())
-                .as("losses told")
+                .as("losses reported")
                 .hasSize(outlives ? 0 : held.losses().size());
         held.end();
         held.permit().close();
@@ -214,7 +214,7 @@ public abstract class IsolationRules {
         assertThat(former.permit().isValid())
                 .as("isValid of a lost permit when the link is back")
                 .isFalse();
-        assertThat(former.losses()).as("losses told").hasSize(1);
+        assertThat(former.losses()).as("losses reported").hasSize(1);
         if (tck.has(Capability.FENCING)) {
             assertThat(successor.fence().epoch())
                     .as("epoch of the successor")

@@ -41,7 +41,7 @@ public final class KitRunner {
      * @param passed how many tests passed
      * @param aborted how many were aborted, because something is not declared or not to be had
      * @param failures those that failed
-     * @param report the folder with {@code conformance.json} and {@code conformance.txt}
+     * @param report the folder with {@code conformance.json}, {@code conformance.txt} and {@code conformance.html}
      */
     public record Outcome(int passed, int aborted, List<Ended> failures, Path report) {
         /**

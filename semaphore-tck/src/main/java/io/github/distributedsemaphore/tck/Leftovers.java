@@ -13,7 +13,7 @@ import java.util.TreeSet;
  * What exists at the backend, as an independent channel sees it: a line per thing, such as a key, a queue, a connection,
  * a session, a file or a descriptor. The kit compares two of them. Immutable.
  *
- * @param things the things, in order; two equal ones must be told apart, for example by a number
+ * @param things the things, in order; two equal ones must be distinguishable, for example by a number
  * @param sizes how large some of them are, in whatever unit shows that one grows: members, rows or bytes
  */
 public record Leftovers(SortedSet<String> things, SortedMap<String, Long> sizes) {

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
-/** Section 2: who waits is served, and no permit vanishes. */
+/** Section 2: waiters are served, and no permit vanishes. */
 @Section
 public abstract class LivenessRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);

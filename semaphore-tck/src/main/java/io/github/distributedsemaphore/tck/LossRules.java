@@ -85,7 +85,7 @@ public abstract class LossRules {
         lost.onLost(loss -> told.countDown());
         tck.state().removeHolder(name, lost.slot());
         tck.await(
-                "a lost permit is told as lost, and not taken again silently",
+                "a lost permit is reported as lost, and not taken again silently",
                 tck.guarantees().lossNoticeBound(),
                 () -> told.getCount() == 0);
         tck.proveNothing(
@@ -109,7 +109,7 @@ public abstract class LossRules {
         long since = System.nanoTime();
         tck.state().removeHolder(name, permits.get(0).slot());
         tck.await(
-                "a holder is told that its slot was taken from it",
+                "a holder is notified that its slot was taken from it",
                 tck.guarantees().lossNoticeBound(),
                 () -> !losses.isEmpty());
         tck.measure(Bound.LOSS_NOTICE, System.nanoTime() - since);
@@ -122,11 +122,11 @@ public abstract class LossRules {
                 .isEqualTo(permits.get(0).slot());
         assertThat(loss.reason()).as("the reason that the news gives").isNotBlank();
         assertThat(permits.get(0).isValid())
-                .as("a permit is valid although its loss was told")
+                .as("a permit is valid although its loss was reported")
                 .isFalse();
         permits.get(0).close();
         tck.proveNothing(
-                "a loss is told once, and only for the permit that is lost",
+                "a loss is reported once, and only for the permit that is lost",
                 () -> losses.size() == 1 && others.get() == 0 && permits.get(1).isValid());
         permits.get(1).release();
         tck.assertFree(name, 2);
@@ -143,7 +143,7 @@ public abstract class LossRules {
         permits.get(0).release();
         permits.get(1).close();
         leaving.close();
-        tck.proveNothing("no loss is told at a release, a close of a permit or of its client", losses::isEmpty);
+        tck.proveNothing("no loss is reported at a release, a close of a permit or of its client", losses::isEmpty);
         tck.assertFree(name, 3);
     }
 
@@ -156,11 +156,11 @@ public abstract class LossRules {
         AtomicInteger before = new AtomicInteger();
         lost.onLost(loss -> before.incrementAndGet());
         dying.abort();
-        tck.await("an abort is told to the holders of the client's permits", () -> before.get() == 1);
+        tck.await("an abort is reported to the holders of the client's permits", () -> before.get() == 1);
         AtomicInteger after = new AtomicInteger();
         lost.onLost(loss -> after.incrementAndGet());
-        tck.await("a listener that comes after the loss is told at once", () -> after.get() == 1);
-        tck.proveNothing("each listener is told once", () -> before.get() == 1 && after.get() == 1);
+        tck.await("a listener that comes after the loss is called at once", () -> after.get() == 1);
+        tck.proveNothing("each listener is called once", () -> before.get() == 1 && after.get() == 1);
     }
 
     @Test
@@ -187,7 +187,7 @@ public abstract class LossRules {
                 tck.state().removeHolder(name, permit.slot());
             }
             tck.await(
-                    "a throwing or blocking listener keeps no other listener from being told",
+                    "a throwing or blocking listener keeps no other listener from being called",
                     tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()),
                     () -> told.get() == 3);
             Duration longer = tck.guarantees().detectionMax().plus(tck.quiet());
@@ -220,11 +220,11 @@ public abstract class LossRules {
         Task<Permit> waiter = Waiters.blocked(tck, "waiter", tck.client().semaphore(name));
         tck.state().wipe(name);
         tck.await(
-                "a holder is told that the stored state was removed",
+                "a holder is notified that the stored state was removed",
                 tck.guarantees().lossNoticeBound(),
                 () -> told.getCount() == 0);
         assertThat(held.isValid())
-                .as("a permit is valid although its loss was told")
+                .as("a permit is valid although its loss was reported")
                 .isFalse();
         tck.await("a waiter does not hang when the stored state was removed", tck.patience(), waiter::isDone);
         waiter.failure(NoSuchSemaphoreException.class);

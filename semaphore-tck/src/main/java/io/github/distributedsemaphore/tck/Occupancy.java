@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts who holds at each instant, from inside the process and without asking any backend: entered after an acquire
+ * Counts the holders at each instant, from inside the process and without asking any backend: entered after an acquire
  * returned and left before the release is called. Thread-safe.
  */
 final class Occupancy {
@@ -50,7 +50,7 @@ final class Occupancy {
         Thread.yield();
     }
 
-    /** Waits for the tasks that enter and leave. That too many held is told first: it explains what else went wrong. */
+    /** Waits for the tasks that enter and leave. Reports first if too many held: that explains what else went wrong. */
     void assertNeverExceededBy(List<Task<Void>> tasks) throws Exception {
         Exception failure = null;
         AssertionError error = null;

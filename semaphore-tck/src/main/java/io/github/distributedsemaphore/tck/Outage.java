@@ -29,7 +29,7 @@ abstract class Outage {
         return List.of(stalled(tck), link(tck, "lost", TcpProxy::lose), halfOpen(tck));
     }
 
-    /** Everything is kept on its way until the end, also what somebody asks for who no longer waits then. */
+    /** Everything is kept on its way until the end, also the requests of callers that no longer wait then. */
     static Outage stalled(TckFixture tck) {
         return link(tck, "stalled", TcpProxy::stall);
     }

@@ -43,7 +43,7 @@ public abstract class PauseRules {
                 .as("the permit after a pause of %s", pause)
                 .isEqualTo(Verification.HELD);
         assertThat(agent.state(held).valid()).as("isValid after the pause").isTrue();
-        assertThat(agent.state(held).losses()).as("losses told").isEmpty();
+        assertThat(agent.state(held).losses()).as("losses reported").isEmpty();
         assertThat(agent.release(held)).containsExactly(ReleaseOutcome.RELEASED);
         tck.take(semaphore, 1).get(0).release();
     }
@@ -74,7 +74,7 @@ public abstract class PauseRules {
                 () -> !agent.state(held).losses().isEmpty());
         assertThat(agent.verify(held)).isEqualTo(Verification.LOST);
         assertThat(agent.release(held)).as("the late release").containsExactly(ReleaseOutcome.WAS_LOST);
-        assertThat(agent.state(held).losses()).as("losses told").hasSize(1);
+        assertThat(agent.state(held).losses()).as("losses reported").hasSize(1);
         assertThat(successor.verify())
                 .as("the successor, after the late release")
                 .isEqualTo(Verification.HELD);

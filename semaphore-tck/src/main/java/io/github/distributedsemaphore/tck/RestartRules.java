@@ -96,10 +96,10 @@ public abstract class RestartRules {
         held.end();
         if (kept) {
             assertThat(held.losses())
-                    .as("losses told of a permit that was kept")
+                    .as("losses reported of a permit that was kept")
                     .isEmpty();
         }
-        new Observer(tck, idle.semaphore(name)).awaitFree(2, "after a restart all permits can be had again");
+        new Observer(tck, idle.semaphore(name)).awaitFree(2, "after a restart all permits can be acquired again");
         Permit next = tck.take(client(tck, server).semaphore(name), 1).get(0);
         assertRises(tck, newest, next);
         next.release();
@@ -109,7 +109,7 @@ public abstract class RestartRules {
         assertConserved(tck, client(tck, server).semaphore(name), 2);
     }
 
-    /** Whoever is let in at once must not have the slot of one who says that it is valid, for longer than declared. */
+    /** A client that is let in at once must not have the slot of a permit that says that it is valid, for longer than declared. */
     private static void assertNobodyIsLetIn(TckFixture tck, DistributedSemaphore semaphore, Watched held) {
         Optional<Permit> intruder = semaphore.tryAcquire();
         long granted = System.nanoTime();
@@ -155,7 +155,7 @@ public abstract class RestartRules {
         }
     }
 
-    /** A hold is kept, and then nobody else has the slot; or it is lost, and then its holder is told. */
+    /** A hold is kept, and then no other client has the slot; or it is lost, and then its holder is notified. */
     private static boolean assertHold(TckFixture tck, Watched held) {
         Verification found = Observer.verified(tck, held.permit());
         if (found == Verification.LOST) {

@@ -45,7 +45,7 @@ public abstract class SafetyRules {
         permits.get(1).release();
         Optional<Permit> next = other.tryAcquire();
         assertThat(next)
-                .as("after a refused try, a released permit cannot be had")
+                .as("after a refused try, a released permit cannot be acquired")
                 .isPresent();
         assertThat(other.tryAcquire())
                 .as("one release made room for two permits")

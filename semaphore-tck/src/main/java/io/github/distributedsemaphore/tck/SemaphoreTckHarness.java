@@ -71,7 +71,7 @@ public interface SemaphoreTckHarness extends AutoCloseable {
     }
 
     /**
-     * Returns the grip at the stored state (level 4).
+     * Returns the access to the stored state past the adapter (level 4).
      *
      * @return empty if there is none
      */

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A server of the kit's own, which may be stopped, killed and robbed of its data (level 3). Each method returns when its
+ * A server of the kit's own, which may be stopped, killed and wiped (level 3). Each method returns when its
  * effect is there, and throws if it had none: a fault that did nothing proves nothing. Called by one thread at a time, but for
  * what {@link ServerAccess} has.
  */

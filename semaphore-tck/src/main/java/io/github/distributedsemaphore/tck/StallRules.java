@@ -148,7 +148,7 @@ public abstract class StallRules {
                     route.client().semaphore(name),
                     route.client().semaphore(name),
                     tck.home().semaphore(name));
-            // Who is behind the slow link has to get its turn too, or the run would prove nothing.
+            // The client behind the slow link has to get its turn too, or the run would prove nothing.
             int slow = Math.toIntExact(most.toMillis());
             Workload workload = Workload.of(2, 6, tck.random().nextLong())
                     .withRounds(tck.rounds(200, 15), 3_000)
@@ -157,7 +157,7 @@ public abstract class StallRules {
             History history = workload.run(semaphores, tck.recorder("slow"));
             tck.judge(history);
             sitOut(tck, start);
-            assertThat(held.losses()).as("losses told behind a slow link").isEmpty();
+            assertThat(held.losses()).as("losses reported behind a slow link").isEmpty();
             assertThat(held.permit().isValid())
                     .as("isValid of a permit that is renewed over a slow link")
                     .isTrue();

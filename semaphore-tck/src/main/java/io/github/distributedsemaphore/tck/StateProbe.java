@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.tck;
 import java.util.List;
 
 /**
- * A look and a grip at the stored state past the adapter: through a channel of its own, not the adapter's client (level
+ * Reads and changes the stored state past the adapter: through a channel of its own, not the adapter's client (level
  * 4). Each method that an author leaves out aborts the rules that need it. Every method returns when its effect is there,
  * and throws if it had none: a fault that did nothing proves nothing.
  */

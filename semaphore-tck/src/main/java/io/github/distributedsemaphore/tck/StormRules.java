@@ -78,6 +78,7 @@ public abstract class StormRules {
     private static void assertSafe(TckFixture tck, History history) {
         List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING));
         if (!violations.isEmpty()) {
+            tck.show("storm", history, List.of(), violations);
             throw new AssertionError("in the storm " + violations.get(0) + " (and " + (violations.size() - 1)
                     + " more; tck.seed=" + tck.seed() + ")");
         }

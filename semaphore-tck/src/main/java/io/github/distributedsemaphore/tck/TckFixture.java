@@ -6,13 +6,16 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.Sometimes;
+import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -122,13 +125,25 @@ public final class TckFixture extends ClientFixture {
     void judge(History history) {
         expect(Sometimes.underContention());
         reached(history);
+        boolean fencing = has(Capability.FENCING);
+        Duration detection = guarantees().detectionMax();
         try {
-            HistoryChecks.assertValid(
-                    history, has(Capability.FENCING), guarantees().detectionMax());
+            HistoryChecks.assertValid(history, fencing, detection);
         } catch (AssertionError e) {
+            show(
+                    "without faults: rule " + String.join(", ", rules()),
+                    history,
+                    List.of(),
+                    HistoryChecks.violations(history, fencing, detection));
             throw new AssertionError(e.getMessage() + "\n" + keep(String.join("-", rules()), history), e);
         }
         HistoryChecks.assertCouldHaveFailed(history);
+    }
+
+    /** Keeps what the page of the report shows of a history: all of it in outline, and windows around what matters. */
+    void show(String title, History history, List<HistoryWindows.Span> faults, List<Violation> violations) {
+        long detection = guarantees().detectionMax().toNanos();
+        measure(HistoryWindows.of(title, history, faults, violations, detection));
     }
 
     /** Writes a history down for whoever wants to know what happened, and says where. */
@@ -167,7 +182,7 @@ public final class TckFixture extends ClientFixture {
     }
 
     /**
-     * Returns the grip at the stored state.
+     * Returns the access to the stored state.
      *
      * @return the probe; the test ends as aborted if the harness has none
      */

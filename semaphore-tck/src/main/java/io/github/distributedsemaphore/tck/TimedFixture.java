@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.report.HistoryFigures;
 import io.github.distributedsemaphore.tck.report.Measurements;
@@ -126,6 +127,11 @@ abstract class TimedFixture {
     /** Notes what a history came to, for the report. */
     void measure(HistoryFigures figures) {
         measurements.add(figures);
+    }
+
+    /** Keeps what the page of the report shows of a history. */
+    void measure(HistoryWindows windows) {
+        measurements.add(windows);
     }
 
     /** Says which states the run has to reach, or it could not have failed. */

@@ -6,9 +6,9 @@ import java.util.List;
 /**
  * Accounts whose credentials are part of a URI. Immutable.
  *
- * @param worker the URI of somebody who has no more rights than the documentation asks for
+ * @param worker the URI of an account that has no more rights than the documentation asks for
  * @param stranger the URI of somebody whose credentials are wrong
- * @param looker the URI of somebody who may look and may not change anything
+ * @param looker the URI of an account that may look and may not change anything
  * @param secrets what is secret in these URIs
  */
 public record UriAccounts(String worker, String stranger, String looker, List<String> secrets) implements Accounts {

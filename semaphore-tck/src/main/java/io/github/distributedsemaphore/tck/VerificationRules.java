@@ -87,7 +87,7 @@ public abstract class VerificationRules {
                         .isEqualTo(Deadline.NEVER);
             } else {
                 assertThat(validUntil.isNever())
-                        .as("a permit of a backend with leases is valid for ever")
+                        .as("a permit of a backend with leases is valid without end")
                         .isFalse();
                 assertThat(Duration.ofNanos(validUntil.nanosFrom(System.nanoTime())))
                         .as("validity is over-estimated: it reaches beyond the declared detection bound, when a dead"
@@ -125,7 +125,7 @@ public abstract class VerificationRules {
                 "a group is lost with one of its permits",
                 tck.guarantees().lossNoticeBound(),
                 () -> group.verify() == Verification.LOST);
-        tck.await("the loss of a permit of a group is told", () -> losses.get() == 1);
+        tck.await("the loss of a permit of a group is reported", () -> losses.get() == 1);
         group.close();
         tck.assertFree(name, 2);
     }

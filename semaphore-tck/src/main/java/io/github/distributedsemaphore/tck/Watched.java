@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A permit whose word about itself is noted all the time: until when it said to be valid, and which losses were told. */
+/** A permit whose word about itself is noted all the time: until when it said to be valid, and which losses were reported. */
 final class Watched {
     private final TckFixture tck;
     private final Permit permit;

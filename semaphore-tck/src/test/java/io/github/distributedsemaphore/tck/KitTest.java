@@ -348,6 +348,7 @@ class KitTest {
                 .contains("unproven 1.3: one process only")
                 .containsPattern("kit \\d+\\.\\d+")
                 .contains("untouched Permit.fence()");
+        assertThat(Files.readString(report.resolve("conformance.html"))).contains("seed <b>42</b>", "id=\"r1.3\"");
         JsonObject json = JsonParser.parseString(Files.readString(report.resolve("conformance.json")))
                 .getAsJsonObject();
         assertThat(json.get("backend").getAsString()).isEqualTo("memory");

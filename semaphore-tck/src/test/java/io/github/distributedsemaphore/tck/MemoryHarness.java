@@ -107,7 +107,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
         });
     }
 
-    /** What somebody may do who may do all that is needed. */
+    /** The rights of an account that may do all that is needed. */
     protected Set<String> rightsToWork() {
         return Set.of(
                 "describe",
@@ -123,7 +123,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
                 "destroy");
     }
 
-    /** What somebody may do who may look only. */
+    /** The rights of an account that may only look. */
     protected Set<String> rightsToLook() {
         return Set.of("describe", "names", "retiredHolders", "check", "watch");
     }

@@ -78,7 +78,7 @@ public class TcpLink implements Link, AutoCloseable {
         }
     }
 
-    /** How long to wait for an answer; 0 is for ever. */
+    /** How long to wait for an answer; 0 waits without limit. */
     protected int timeoutMillis() {
         return TIMEOUT_MILLIS;
     }

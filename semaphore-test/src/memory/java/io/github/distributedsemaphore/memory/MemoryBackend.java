@@ -30,7 +30,7 @@ public class MemoryBackend implements SemaphoreBackend {
      * Connects without network faults.
      *
      * @param server the server
-     * @param self who this client is
+     * @param self describes this client
      */
     public MemoryBackend(MemoryServer server, HolderInfo self) {
         this(server, self, Link.DIRECT);
@@ -40,7 +40,7 @@ public class MemoryBackend implements SemaphoreBackend {
      * Connects.
      *
      * @param server the server
-     * @param self who this client is
+     * @param self describes this client
      * @param link carries every call
      */
     public MemoryBackend(MemoryServer server, HolderInfo self, Link link) {

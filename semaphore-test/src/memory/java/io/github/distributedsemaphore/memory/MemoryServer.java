@@ -38,7 +38,8 @@ public class MemoryServer extends SessionTable {
             Capability.LEASE,
             Capability.FENCING,
             Capability.DURABLE_FENCING,
-            Capability.LISTING));
+            Capability.LISTING,
+            Capability.ATOMIC_ADMINISTRATION));
 
     /** Makes a server with a lease of ten seconds, the real clock and everything it can. */
     public MemoryServer() {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /** Creates, shows and changes semaphores in a {@link CasStore}. */
@@ -22,7 +23,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     @Override
     public boolean create(String name, int limit) {
         boolean[] created = new boolean[1];
-        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), (row, end) -> {
+        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), row -> {
             created[0] = row.limit == 0;
             if (!created[0] && row.limit != limit) {
                 throw new LimitConflictException(name, row.limit, limit);
@@ -67,12 +68,12 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
         return names;
     }
 
-    /** Something damaged is listed: who looks for it finds it. */
+    /** A damaged row is listed, so that it can be found. */
     private boolean exists(String name, CasStore.Entry entry) {
         try {
-            CasRow row = CasRow.parse(name, entry, entry.clockMillis());
+            CasRow row = CasRow.parse(name, entry, entry.clockMillis(), 0);
             if (row.limit == 0 && row.held.isEmpty()) {
-                backend.sweepLater(name, 0);
+                backend.tendLater(name, OptionalLong.of(0));
             }
             return row.limit != 0;
         } catch (IncompatibleStateException e) {
@@ -82,7 +83,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
 
     @Override
     public void resize(String name, int limit) {
-        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), (row, end) -> {
+        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), row -> {
             if (row.limit == 0) {
                 throw new NoSuchSemaphoreException("There is no semaphore '" + name + "' to resize: create it", name);
             }
@@ -98,13 +99,10 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
             }
         }
         boolean[] existed = new boolean[1];
-        CasBackend.Outcome outcome = backend.change(name, null, backend.deadline(), (row, end) -> {
+        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), row -> {
             existed[0] = row.limit != 0;
             row.resize(0);
         });
-        if (!outcome.row().held.isEmpty()) {
-            backend.sweepLater(name, outcome.millisToLastEnd());
-        }
         return existed[0];
     }
 

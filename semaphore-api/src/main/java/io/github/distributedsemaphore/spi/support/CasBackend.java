@@ -13,11 +13,15 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -52,12 +56,31 @@ public final class CasBackend implements SemaphoreBackend {
      * @param self what to store beside each hold
      * @param detection within which time the slot of a dead holder is free
      * @param timeout how long a call of the port may take
-     * @param poll how often to ask for those who wait; zero if the store has hints
+     * @param poll how often a client that waits asks, at most 200 ms; zero if the store has hints
      */
     public record Settings(HolderInfo self, Duration detection, Duration timeout, Duration poll) {
+        /** A slot is kept for 250 ms for the client that is called. One that asks less often would never come in time. */
+        private static final Duration LONGEST_POLL = Duration.ofMillis(200);
+
+        /**
+         * Checks them.
+         *
+         * @param self what to store beside each hold
+         * @param detection within which time the slot of a dead holder is free
+         * @param timeout how long a call of the port may take
+         * @param poll how often a client that waits asks
+         * @throws IllegalArgumentException if {@code poll} is longer than 200 ms
+         */
+        public Settings {
+            if (poll.compareTo(LONGEST_POLL) > 0) {
+                throw new IllegalArgumentException("poll is " + Durations.format(poll) + ", at most "
+                        + Durations.format(LONGEST_POLL) + " is allowed");
+            }
+        }
+
         /**
          * Reads {@code detection} (2s to 1h, by default 10s), {@code timeout} (100ms to 1m, by default 5s) and, for a store
-         * without hints, {@code poll} (5ms to 10s, by default 100ms).
+         * without hints, {@code poll} (5ms to 200ms, by default 100ms).
          *
          * @param uri where they stand
          * @param self what to store beside each hold
@@ -72,7 +95,7 @@ public final class CasBackend implements SemaphoreBackend {
                     uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofMinutes(1));
             Duration poll = hints
                     ? Duration.ZERO
-                    : uri.duration("poll", Duration.ofMillis(100), Duration.ofMillis(5), Duration.ofSeconds(10));
+                    : uri.duration("poll", Duration.ofMillis(100), Duration.ofMillis(5), LONGEST_POLL);
             return new Settings(self, detection, timeout, poll);
         }
 
@@ -107,9 +130,9 @@ public final class CasBackend implements SemaphoreBackend {
 
     /** A row as it is after a change or a look, and the request that decided. */
     record Outcome(CasRow row, Seen seen) {
-        /** Until when a lease is sure that ends at this time of the server's clock. */
-        Deadline validUntil(long end) {
-            long left = end - seen.entry().clockMillis();
+        /** Until when a lease is sure that began, or was extended, by this change. */
+        Deadline validUntil() {
+            long left = row.leaseEnd - seen.entry().clockMillis();
             return Deadline.after(seen.sent(), Duration.ofMillis(left - left / RATE_MARGIN - CUT_MILLIS));
         }
 
@@ -121,23 +144,13 @@ public final class CasBackend implements SemaphoreBackend {
                     .findFirst()
                     .orElse(Deadline.NEVER);
         }
-
-        long millisToLastEnd() {
-            return row.held.values().stream().mapToLong(CasRow.Held::end).max().orElse(0)
-                    - seen.entry().clockMillis();
-        }
-    }
-
-    /** What a change does to a row: may run several times, upon one row after the other. */
-    @FunctionalInterface
-    interface Body {
-        void apply(CasRow row, long leaseEnd);
     }
 
     private final CasStore store;
     private final Settings settings;
     private final Guarantees guarantees;
     private final CasAdmin admin = new CasAdmin(this);
+    private final Map<String, Long> tended = new ConcurrentHashMap<>();
     private volatile Executor threads = ForkJoinPool.commonPool();
     private volatile boolean closed;
 
@@ -167,10 +180,14 @@ public final class CasBackend implements SemaphoreBackend {
                         Capability.FENCING,
                         Capability.DURABLE_FENCING,
                         Capability.DURABLE_STATE,
-                        Capability.LISTING)
+                        Capability.LISTING,
+                        Capability.ATOMIC_ADMINISTRATION)
                 .detection(settings.lease().dividedBy(2), settings.detection())
                 .lossNoticeBound(lossNotice)
-                .wakeUpBound(polls ? settings.poll().multipliedBy(2).plusMillis(300) : Duration.ofSeconds(1))
+                .wakeUpBound(
+                        polls
+                                ? settings.poll().multipliedBy(2).plusMillis(CasRow.CALL_MILLIS + 300)
+                                : Duration.ofSeconds(1))
                 .callBound(settings.timeout().multipliedBy(3))
                 .exposure(Fault.CLIENT_CRASH, Duration.ZERO)
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
@@ -217,7 +234,12 @@ public final class CasBackend implements SemaphoreBackend {
     /** Reads a semaphore. */
     Outcome look(String name) {
         Seen seen = read(name, deadline());
-        return new Outcome(CasRow.parse(name, seen.entry(), seen.latestClock()), seen);
+        return new Outcome(row(name, seen), seen);
+    }
+
+    private CasRow row(String name, Seen seen) {
+        return CasRow.parse(
+                name, seen.entry(), seen.latestClock(), settings.lease().toMillis());
     }
 
     private Seen read(String name, Deadline end) {
@@ -229,16 +251,17 @@ public final class CasBackend implements SemaphoreBackend {
      * Changes a semaphore.
      *
      * @param known what was seen last, which may be out of date; null to read first
+     * @param body what to do to a row; may run several times, upon one row after the other
      * @throws BackendUnavailableException if nothing was changed
      * @throws io.github.distributedsemaphore.OutcomeUnknownException if it may have been
      */
-    Outcome change(String name, @Nullable Seen known, Deadline end, Body body) {
+    Outcome change(String name, @Nullable Seen known, Deadline end, Consumer<CasRow> body) {
         try (InterruptShield shield = new InterruptShield()) {
             boolean fresh = known == null || known.isOld();
             Seen seen = known == null || fresh ? read(name, end) : known;
             for (int lost = 0; ; ) {
-                CasRow row = CasRow.parse(name, seen.entry(), seen.latestClock());
-                body.apply(row, row.now + settings.lease().toMillis());
+                CasRow row = row(name, seen);
+                body.accept(row);
                 row.call();
                 if (!fresh && row.isDoubtful()) {
                     seen = read(name, end);
@@ -255,6 +278,7 @@ public final class CasBackend implements SemaphoreBackend {
                         store.write(new CasStore.Change(name, before.version(), value, row.hint()), end);
                 seen = new Seen(written.now(), sent);
                 if (written.done()) {
+                    tendLater(name, row.millisToTend());
                     return new Outcome(row, seen);
                 }
                 fresh = true;
@@ -263,7 +287,7 @@ public final class CasBackend implements SemaphoreBackend {
         }
     }
 
-    /** The first who loses tries again at once: somebody else had their turn. More of them would meet again. */
+    /** The first loser tries again at once, because another client had its turn. Several losers would meet again. */
     private static void pause(String name, int lost, Deadline end, InterruptShield shield) {
         if (end.isPast(System.nanoTime())) {
             throw new BackendUnavailableException(
@@ -277,35 +301,37 @@ public final class CasBackend implements SemaphoreBackend {
         }
     }
 
-    /** When to ask again for those who wait: at the end of the first lease, and at intervals where there are no hints. */
+    /** When to ask again for waiting callers: at the end of the first lease, and at intervals where there are no hints. */
     Deadline recheck(Outcome outcome) {
         Deadline poll = settings.poll().isZero() ? Deadline.NEVER : Deadline.after(System.nanoTime(), settings.poll());
         return outcome.firstEnd().earlier(poll);
     }
 
-    /** Removes what holders of a destroyed semaphore leave that never give it back, on the engine's threads. */
-    void sweepLater(String name, long millis) {
-        CompletableFuture.delayedExecutor(Math.max(0, millis) + 1, TimeUnit.MILLISECONDS, task -> threads.execute(task))
-                .execute(() -> sweep(name));
+    /**
+     * Looks at a row again later, on the engine's threads: calls the next waiting client if the one that was called does not come, and
+     * removes what holders of a destroyed semaphore leave that never give it back.
+     */
+    void tendLater(String name, OptionalLong millis) {
+        millis.ifPresent(wait -> {
+            long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(wait);
+            if (tended.merge(name, due, Math::min) == due) {
+                CompletableFuture.delayedExecutor(wait, TimeUnit.MILLISECONDS, task -> threads.execute(task))
+                        .execute(() -> tend(name));
+            }
+        });
     }
 
-    private void sweep(String name) {
+    private void tend(String name) {
+        tended.remove(name);
         if (closed) {
             return;
         }
         try {
-            Outcome outcome = change(name, null, deadline(), (row, end) -> {
-                if (row.limit == 0 && row.held.isEmpty()) {
-                    row.touch();
-                }
-            });
-            CasRow row = outcome.row();
-            if (row.limit == 0 && !row.held.isEmpty()) {
-                sweepLater(name, outcome.millisToLastEnd());
-            }
+            Outcome outcome = change(name, null, deadline(), CasRow::removeIfGone);
+            tendLater(name, outcome.row().millisToTend());
         } catch (SemaphoreException e) {
             LOG.debug("What is left of semaphore '{}' is looked at later: {}", name, e.toString());
-            sweepLater(name, settings.detection().toMillis());
+            tendLater(name, OptionalLong.of(settings.detection().toMillis()));
         }
     }
 }

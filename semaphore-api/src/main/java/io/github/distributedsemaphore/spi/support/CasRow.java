@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 
@@ -34,7 +35,7 @@ final class CasRow {
     private static final long WAITS_MILLIS = 4_000;
 
     /** Long enough for a hint and two requests, or for the next look of a client that polls. */
-    private static final long CALL_MILLIS = 250;
+    static final long CALL_MILLIS = 250;
 
     /**
      * A holder.
@@ -44,18 +45,9 @@ final class CasRow {
      */
     record Held(String session, Hold hold, long end, long since, HolderInfo who) {
         String toLine() {
-            return String.join(
-                    " ",
-                    "hold",
-                    Integer.toString(hold.slot()),
-                    Long.toString(hold.epoch()),
-                    Long.toString(hold.lastEpoch()),
-                    session,
-                    Long.toString(end),
-                    Long.toString(since),
-                    Long.toString(who.pid()),
-                    URLEncoder.encode(who.host(), StandardCharsets.UTF_8),
-                    URLEncoder.encode(who.label(), StandardCharsets.UTF_8));
+            return "hold " + hold.slot() + " " + hold.epoch() + " " + hold.lastEpoch() + " " + session + " " + end + " "
+                    + since + " " + who.pid() + " " + URLEncoder.encode(who.host(), StandardCharsets.UTF_8) + " "
+                    + URLEncoder.encode(who.label(), StandardCharsets.UTF_8);
         }
 
         static Held parse(String[] words) {
@@ -79,6 +71,10 @@ final class CasRow {
 
     final long clock;
     final long now;
+
+    /** When a lease ends that begins, or is extended, now. */
+    final long leaseEnd;
+
     int limit;
     final NavigableMap<Integer, Held> held = new TreeMap<>();
 
@@ -89,9 +85,10 @@ final class CasRow {
     private boolean changed;
     private boolean refused;
 
-    private CasRow(CasStore.Entry entry, long now) {
+    private CasRow(CasStore.Entry entry, long now, long leaseMillis) {
         this.clock = entry.clockMillis();
         this.now = now;
+        this.leaseEnd = now + leaseMillis;
     }
 
     /**
@@ -99,8 +96,8 @@ final class CasRow {
      *
      * @param now the latest that the server's clock can show now; the clock in the entry is that of when it was seen
      */
-    static CasRow parse(String name, CasStore.Entry entry, long now) {
-        CasRow row = new CasRow(entry, now);
+    static CasRow parse(String name, CasStore.Entry entry, long now, long leaseMillis) {
+        CasRow row = new CasRow(entry, now, leaseMillis);
         if (entry.version() == 0) {
             return row;
         }
@@ -196,13 +193,29 @@ final class CasRow {
                 waiting.values().stream().filter(Waiting::called).mapToLong(Waiting::until));
     }
 
+    /** When somebody has to look again: at the end of the first call, and at that of the last lease of a semaphore that is destroyed. */
+    OptionalLong millisToTend() {
+        LongStream calls = waiting.values().stream().filter(Waiting::called).mapToLong(Waiting::until);
+        OptionalLong gone = held.values().stream().mapToLong(Held::end).max();
+        return limit == 0 && gone.isPresent() ? after(gone) : after(calls.min());
+    }
+
+    private OptionalLong after(OptionalLong end) {
+        return end.isPresent() ? OptionalLong.of(Math.max(0, end.getAsLong() - clock) + 1) : end;
+    }
+
+    /** Nothing is left of a destroyed semaphore: its entry goes. */
+    void removeIfGone() {
+        changed |= limit == 0 && held.isEmpty();
+    }
+
     void touch() {
         changed = true;
     }
 
     void resize(int newLimit) {
         changed |= limit != newLimit;
-        // Also when it shrinks: those who wait for a semaphore that is gone have to learn it.
+        // Also when it shrinks: clients that wait for a semaphore that is gone have to learn it.
         everybody |= changed;
         limit = newLimit;
     }
@@ -241,15 +254,16 @@ final class CasRow {
     }
 
     /** Extends the lease of a hold of this session; returns what it is. */
-    HoldState extend(String session, Hold hold, long end) {
+    HoldState extend(String session, Hold hold) {
         HoldState state = state(session, hold);
         if (state == HoldState.LOST) {
             refused = true;
             return state;
         }
-        held.computeIfPresent(
-                hold.slot(),
-                (slot, one) -> new Held(one.session(), one.hold(), Math.max(one.end(), end), one.since(), one.who()));
+        held.computeIfPresent(hold.slot(), (slot, one) -> {
+            long end = Math.max(one.end(), leaseEnd);
+            return new Held(session, hold, end, one.since(), one.who());
+        });
         changed = true;
         return state;
     }
@@ -259,7 +273,7 @@ final class CasRow {
      *
      * @param waits whether the caller goes on waiting: then it leaves to others what is kept for them
      */
-    Answer grant(String session, HolderInfo who, int permits, int epochs, long end, boolean waits) {
+    Answer grant(String session, HolderInfo who, int permits, int epochs, boolean waits) {
         if (permits > (waits ? free() - keptForOthers(session) : free())) {
             refused = true;
             if (limit == 0) {
@@ -271,7 +285,7 @@ final class CasRow {
         for (int slot = 1; holds.size() < permits; slot++) {
             if (!held.containsKey(slot)) {
                 Hold hold = next(slot, epochs);
-                held.put(slot, new Held(session, hold, end, clock, who));
+                held.put(slot, new Held(session, hold, leaseEnd, clock, who));
                 holds.add(hold);
             }
         }
@@ -306,7 +320,7 @@ final class CasRow {
     }
 
     /**
-     * Calls those who wait first, if something is free for them: what they want is kept for them for a moment. A client that does
+     * Calls waiting clients first, if something is free for them: what they want is kept for them for a moment. A client that does
      * not come, because it died or does not wait any more, loses its place.
      */
     void call() {

@@ -16,10 +16,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,14 +61,12 @@ final class CasSession implements BackendSession {
         private final ExchangeRequest request;
         private final Set<Hold> lost = new HashSet<>();
         private final List<Answer> answers = new ArrayList<>();
-        private long end;
 
         Plan(ExchangeRequest request) {
             this.request = request;
         }
 
-        void apply(CasRow row, long leaseEnd) {
-            end = leaseEnd;
+        void apply(CasRow row) {
             lost.clear();
             answers.clear();
             for (Hold hold : request.giveBack()) {
@@ -82,7 +83,7 @@ final class CasSession implements BackendSession {
             for (int i = 0; i < request.wants().size(); i++) {
                 boolean waits = request.waiting() && i >= request.attempts();
                 int permits = request.wants().get(i);
-                Answer answer = row.grant(id, backend.settings().self(), permits, request.epochs(), end, waits);
+                Answer answer = row.grant(id, backend.settings().self(), permits, request.epochs(), waits);
                 answers.add(answer);
                 if (waits && answer == Answer.FULL && !listed) {
                     listed = true;
@@ -95,8 +96,7 @@ final class CasSession implements BackendSession {
          * Finds out which grants of a plan of unknown outcome were made, and gives back what that plan was to give back. It always
          * changes the row: a request that is still on its way then finds another version, and does nothing.
          */
-        void settle(CasRow row, long leaseEnd, Plan former) {
-            end = leaseEnd;
+        void settle(CasRow row, Plan former) {
             lost.clear();
             answers.clear();
             lost.addAll(former.lost);
@@ -113,7 +113,7 @@ final class CasSession implements BackendSession {
             }
             boolean all = granted.holds().stream().allMatch(hold -> row.state(id, hold) != HoldState.LOST);
             for (Hold hold : granted.holds()) {
-                Object unused = all ? row.extend(id, hold, end) : row.giveBack(id, hold);
+                Object unused = all ? row.extend(id, hold) : row.giveBack(id, hold);
             }
             return all ? granted : Answer.NOT_DONE;
         }
@@ -136,11 +136,11 @@ final class CasSession implements BackendSession {
     private ExchangeResult done(Plan plan, CasBackend.@Nullable Seen known, @Nullable Plan former) {
         CasBackend.Outcome outcome;
         try {
-            outcome = change(known, backend.settings().timeout(), (row, end) -> {
+            outcome = change(known, backend.settings().timeout(), row -> {
                 if (former == null) {
-                    plan.apply(row, end);
+                    plan.apply(row);
                 } else {
-                    plan.settle(row, end, former);
+                    plan.settle(row, former);
                 }
             });
         } catch (RuntimeException e) {
@@ -154,14 +154,14 @@ final class CasSession implements BackendSession {
         listed = outcome.row().isWaiting(id);
         return ExchangeResult.of(List.copyOf(plan.answers))
                 .lost(plan.lost)
-                .validUntil(outcome.validUntil(plan.end))
+                .validUntil(outcome.validUntil())
                 .recheck(backend.recheck(outcome))
                 .othersWaiting(outcome.row().othersWait(id))
                 .sent(outcome.seen().sent())
                 .build();
     }
 
-    private CasBackend.Outcome change(CasBackend.@Nullable Seen known, Duration time, CasBackend.Body body) {
+    private CasBackend.Outcome change(CasBackend.@Nullable Seen known, Duration time, Consumer<CasRow> body) {
         if (ended) {
             throw new BackendUnavailableException("This session was aborted", null, name);
         }
@@ -172,28 +172,25 @@ final class CasSession implements BackendSession {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        Set<Hold> lost = new HashSet<>();
-        Set<Hold> retired = new HashSet<>();
-        long[] leaseEnd = new long[1];
+        Map<Hold, HoldState> states = new HashMap<>();
         CasBackend.Outcome outcome;
         try {
-            outcome = change(seen, backend.settings().renewalTimeout(), (row, end) -> {
-                leaseEnd[0] = end;
-                lost.clear();
-                retired.clear();
+            outcome = change(seen, backend.settings().renewalTimeout(), row -> {
                 for (Hold hold : holds) {
-                    switch (row.extend(id, hold, end)) {
-                        case LOST -> lost.add(hold);
-                        case RETIRED -> retired.add(hold);
-                        case HELD -> {}
-                    }
+                    states.put(hold, row.extend(id, hold));
                 }
             });
         } catch (OutcomeUnknownException e) {
             seen = null;
             throw new BackendUnavailableException(String.valueOf(e.getMessage()), e, name);
         }
-        return new Renewal(outcome.validUntil(leaseEnd[0]), lost, retired);
+        return new Renewal(outcome.validUntil(), in(states, HoldState.LOST), in(states, HoldState.RETIRED));
+    }
+
+    private static Set<Hold> in(Map<Hold, HoldState> states, HoldState state) {
+        return states.keySet().stream()
+                .filter(hold -> states.get(hold) == state)
+                .collect(Collectors.toSet());
     }
 
     @Override
@@ -230,9 +227,9 @@ final class CasSession implements BackendSession {
     }
 
     /** What cannot be done now ends by itself. */
-    private void leave(Consumer<CasRow> change) {
+    private void leave(Consumer<CasRow> leaving) {
         try {
-            CasBackend.Outcome unused = change(null, backend.settings().timeout(), (row, end) -> change.accept(row));
+            CasBackend.Outcome unused = change(null, backend.settings().timeout(), leaving);
             listed = false;
         } catch (SemaphoreException e) {
             LOG.info("Semaphore '{}' could not be left in order, leases end by themselves: {}", name, e.toString());

@@ -36,7 +36,7 @@ public interface CasStore extends AutoCloseable {
      */
     record Change(String name, long expected, String value, String hint) {}
 
-    /** The hint for every client that waits. A store also passes it if it knows of a change, or of a lost connection, only. */
+    /** The hint for every client that waits. A store passes it too when it cannot tell whom a change concerns, as after a lost connection. */
     String EVERYBODY = "*";
 
     /**
@@ -77,7 +77,7 @@ public interface CasStore extends AutoCloseable {
     Map<String, Entry> list(Deadline end);
 
     /**
-     * Watches a name. The default says that the store has no hints; {@link CasBackend} then polls for those who wait.
+     * Watches a name. The default says that the store has no hints; {@link CasBackend} then polls for waiting callers.
      *
      * @param name the name
      * @param hint gets the {@link Change#hint} of each change that any client makes; from any thread; returns at once

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Clears the thread's interrupt flag when it is made and whenever it is told to look, and sets it again when it is closed
+ * <p>Clears the thread's interrupt flag when it is made and at each {@link #absorb}, and sets it again when it is closed
  * if it ever found it set. Shields can be nested.
  */
 public final class InterruptShield implements AutoCloseable {
@@ -38,7 +38,7 @@ public final class InterruptShield implements AutoCloseable {
     }
 
     /**
-     * Takes an interrupt that a call has told by an exception, which has cleared the thread's flag.
+     * Takes an interrupt that a call has reported by an exception, which has cleared the thread's flag.
      *
      * @param caught the exception
      */

@@ -44,6 +44,16 @@ class CasBackendTest {
         return new CasBackend("store", store, settings, more -> more);
     }
 
+    @Test
+    void aPollThatMissesEachCallIsRefused() {
+        HolderInfo self = new HolderInfo("host", 1, "");
+        assertThatThrownBy(() -> new CasBackend.Settings(
+                        self, Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofMillis(201)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("201ms")
+                .hasMessageContaining("200ms");
+    }
+
     /** No session of this backend says anything of its own accord. */
     private static final class Silent implements SessionListener {
         @Override
@@ -270,6 +280,21 @@ class CasBackendTest {
         store.passes(300);
 
         assertThat(granted(next.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
+    void whoCallsAWaiterThatDoesNotComeCallsTheNextOne() {
+        List<Hold> held = take(session, 2);
+        BackendSession dead = waiter(1);
+        BackendSession unusedNext = waiter(1);
+        dead.abort();
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+        assertThat(store.hints).as("calls").hasSize(1);
+
+        store.passes(300);
+
+        await("the next one is called").until(() -> store.hints.size() == 2);
+        assertThat(store.hints.get(1)).isNotEqualTo(store.hints.get(0));
     }
 
     @Test

@@ -4,11 +4,11 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A store in memory whose clock is set by hand, and whose link loses what the test says. Thread-safe. */
@@ -26,7 +26,7 @@ final class FaultyStore implements CasStore {
     private final Deque<Fate> fates = new ArrayDeque<>();
     private final Deque<Change> late = new ArrayDeque<>();
     final AtomicInteger requests = new AtomicInteger();
-    final List<String> hints = new ArrayList<>();
+    final List<String> hints = new CopyOnWriteArrayList<>();
     private long lastVersion;
     private long clock = 1_800_000_000_000L;
 

@@ -29,7 +29,7 @@ public final class WorkerCommand implements Callable<Integer> {
     /** Keep the next permit until killed. */
     static final String KEEP = "keep";
 
-    /** The longest pause between two permits, in milliseconds. Without one a worker would overtake those who wait. */
+    /** The longest pause between two permits, in milliseconds. Without one a worker would overtake waiting workers. */
     static final int MAX_PAUSE_MILLIS = 60;
 
     private static final int MIN_HOLD_MILLIS = 200;

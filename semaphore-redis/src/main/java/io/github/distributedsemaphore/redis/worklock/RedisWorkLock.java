@@ -67,11 +67,11 @@ public final class RedisWorkLock implements AutoCloseable {
      * the last sign of life of any of them, and takes over if one of them fails. An interrupt ends the wait and leaves
      * nothing behind; other calls in the same JVM, for the same job or others, are other workers.
      *
-     * <p>While it waits, a server that cannot be reached is told of by {@link WorkLockListener#error} and asked again,
+     * <p>While it waits, a server that cannot be reached is reported by {@link WorkLockListener#error} and asked again,
      * without an end. A worker that lost the answer to a request that would have given it the lock counts as one that died.
      *
      * @param key what the job is known by, the key in Redis, as it stands
-     * @param listener the work, and what the worker is told
+     * @param listener the work, and what the worker hears
      * @param <E> the checked exception that the work may throw
      * @return how this worker's part ended
      * @throws E what the listener threw; if that was the work, the others take over after the lock timeout
@@ -116,7 +116,7 @@ public final class RedisWorkLock implements AutoCloseable {
 
         /**
          * Sets for how long an attempt is left alone. Choose more than the work ever takes; a job whose worker died
-         * is begun anew after at most that time.
+         * is begun again after at most that time.
          *
          * @param timeout from 100 ms to 30 days; 5 s by default
          * @return this
@@ -151,7 +151,7 @@ public final class RedisWorkLock implements AutoCloseable {
         }
 
         /**
-         * Sets what {@link WorkLockListener#status} is told.
+         * Sets what {@link WorkLockListener#status} hears.
          *
          * @param level by default {@link StatusLevel#NORMAL}
          * @return this

@@ -24,7 +24,7 @@ public final class WorkAttempt {
     }
 
     /**
-     * Returns which attempt this is. It is no fencing token: when the key of a job is used again it begins anew.
+     * Returns which attempt this is. It is no fencing token: when the key of a job is used again it begins at 1.
      *
      * @return the number, from 1
      */

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.redis.worklock;
 import java.time.Duration;
 
 /**
- * What a builder was told.
+ * The settings of a builder.
  *
  * @param lockTimeout for how long an attempt is left alone
  * @param maxAttempts how many attempts a job has

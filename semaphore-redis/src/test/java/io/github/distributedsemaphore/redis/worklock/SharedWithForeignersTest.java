@@ -140,7 +140,7 @@ class SharedWithForeignersTest {
         }
     }
 
-    /** Another: an end of half a second is no whole number, and is refused, so the key stays for ever. */
+    /** Another: an end of half a second is no whole number, and is refused, so the key never expires. */
     @Test
     void aJobThatTheOtherKindGaveUpWithoutAnEndGetsOne() throws InterruptedException {
         workers.commands().set(key, "1");

@@ -21,7 +21,7 @@ final class Servers implements AutoCloseable {
     private final Path folder;
     private final List<Process> running = new ArrayList<>();
 
-    /** A certificate for 127.0.0.1, its key, and who signed it. */
+    /** A certificate for 127.0.0.1, its key, and the certificate of its signer. */
     record Identity(Path authority, Path certificate, Path key) {}
 
     Servers(Path folder) {

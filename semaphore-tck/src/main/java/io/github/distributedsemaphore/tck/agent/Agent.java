@@ -67,7 +67,7 @@ public final class Agent extends AgentControl {
      * @param name the semaphore
      * @param count how many
      * @param maxWait the longest wait
-     * @return the permits, or empty if they could not be had in time
+     * @return the permits, or empty if none were granted in time
      */
     public Optional<AgentPermits> acquire(String name, int count, Duration maxWait) {
         return get(acquiring(name, count, maxWait));
@@ -79,7 +79,7 @@ public final class Agent extends AgentControl {
      * @param name the semaphore
      * @param count how many
      * @param maxWait the longest wait
-     * @return completes with the permits, or empty if they could not be had in time
+     * @return completes with the permits, or empty if none were granted in time
      */
     public CompletableFuture<Optional<AgentPermits>> acquiring(String name, int count, Duration maxWait) {
         JsonObject request = AgentJson.named(name);
@@ -141,7 +141,7 @@ public final class Agent extends AgentControl {
      *
      * @param valid whether all of them say now that they are valid
      * @param lastValid the last instant at which all of them were seen to say so; {@link Long#MIN_VALUE} if none
-     * @param losses when losses were told
+     * @param losses when losses were reported
      */
     public record State(boolean valid, long lastValid, List<Long> losses) {
         /**

@@ -11,7 +11,7 @@ import java.util.List;
  * @param fences their fences; empty without fencing
  * @param invoked when the agent called, on the scale of {@link System#nanoTime}
  * @param returned when the call returned
- * @param validUntil up to when they were sure at return; {@link Long#MAX_VALUE} for ever
+ * @param validUntil up to when they were sure at return; {@link Long#MAX_VALUE} if without end
  */
 public record AgentPermits(
         long ref, List<Integer> slots, List<Fence> fences, long invoked, long returned, long validUntil) {

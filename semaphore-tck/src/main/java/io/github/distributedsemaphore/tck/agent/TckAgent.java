@@ -31,7 +31,7 @@ public final class TckAgent {
     }
 
     /**
-     * Runs until told to end, or until the input ends.
+     * Runs until the command to end, or until the input ends.
      *
      * @param args none
      * @throws IOException if the input cannot be read

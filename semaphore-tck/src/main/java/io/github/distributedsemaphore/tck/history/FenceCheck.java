@@ -63,6 +63,7 @@ final class FenceCheck {
     private static Violation violation(String what, Grant first, Grant second) {
         return new Violation(
                 "7.1",
+                second.operation().returned(),
                 "the epoch of slot " + first.held().slot() + " " + what + ": "
                         + first.operation().process() + " was told "
                         + first.held().epoch() + " at "

@@ -63,7 +63,7 @@ public final class HistoryRecorder {
     }
 
     /**
-     * Numbers a permit of somebody who has no log here.
+     * Numbers a permit of a client that has no log here.
      *
      * @param slot its slot
      * @param epoch its epoch; {@link HeldSlot#NO_EPOCH} without fencing

@@ -40,6 +40,9 @@ final class LinearizabilitySearch {
     private final List<Step> steps;
     private final List<Step> underWay = new ArrayList<>();
     private final Map<Integer, Long> highestEpochs = new HashMap<>();
+    /** Where it found out; meaningless before. */
+    private long decidedAt;
+
     private long places;
     private int inDoubt;
     private Set<State> states;
@@ -118,7 +121,9 @@ final class LinearizabilitySearch {
 
     private static List<Violation> check(String rule, LinearizabilitySearch search) {
         Result result = search.run();
-        return result.verdict() == Verdict.POSSIBLE ? List.of() : List.of(new Violation(rule, result.reason()));
+        return result.verdict() == Verdict.POSSIBLE
+                ? List.of()
+                : List.of(new Violation(rule, search.decidedAt, result.reason()));
     }
 
     /** Decides. Once only. */
@@ -126,6 +131,7 @@ final class LinearizabilitySearch {
         for (Edge edge : edges()) {
             Optional<Result> found = edge.ends() ? end(edge.step()) : begin(edge.step());
             if (found.isPresent()) {
+                decidedAt = edge.at();
                 return found.get();
             }
         }

@@ -24,10 +24,12 @@ final class LossCheck {
                 if (loss && before != null && before.kind() == Operation.Kind.LOSS) {
                     violations.add(new Violation(
                             "6.4",
+                            operation.invoked(),
                             "the loss of " + held + " was told twice: " + before.line() + " and " + operation.line()));
                 } else if (loss && before != null && before.returned() < operation.invoked()) {
                     violations.add(new Violation(
                             "6.5",
+                            operation.invoked(),
                             "the loss of " + held + " was told after its release: " + before.line() + " and "
                                     + operation.line()));
                 }

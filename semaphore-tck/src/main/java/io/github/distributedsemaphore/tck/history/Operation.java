@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
  * Something that a process did, as it saw it. All instants are on the scale of {@link System#nanoTime}: taken before the
  * call and after the return.
  *
- * @param process who; one call at a time
+ * @param process the process or thread that called; one call at a time
  * @param kind what
  * @param invoked when it was called
  * @param returned when it returned; {@link #NEVER} if it did not
@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * @param count how many permits it is about; the new limit of a resize
  * @param slots the permits it is about; empty unless granted, released or lost
  * @param sureUntil for a grant: up to when it was sure at return; for a release: the call if the permit was valid then,
- *     else what the grant said; {@link #NEVER} for ever
+ *     else what the grant said; {@link #NEVER} if without end
  */
 public record Operation(
         String process,
@@ -39,7 +39,7 @@ public record Operation(
         TRY,
         /** Give permits back. */
         RELEASE,
-        /** Be told that permits are lost. */
+        /** Hear that permits are lost. */
         LOSS,
         /** Die without a word. */
         DEATH,

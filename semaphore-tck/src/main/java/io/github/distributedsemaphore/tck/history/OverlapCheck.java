@@ -38,23 +38,45 @@ final class OverlapCheck {
         return most;
     }
 
-    /** For how long at most two held one slot; it is for ever if both did to the end. */
+    /** For how long at most two held one slot; {@link Operation#NEVER} if both did to the end. */
     static long longest(History history) {
-        long longest = 0;
-        Map<Integer, Long> heldTo = new HashMap<>();
-        for (Interval interval : byBeginning(Interval.of(history, 0))) {
-            if (interval.isDefinite()) {
-                long before = heldTo.getOrDefault(interval.held().slot(), Long.MIN_VALUE);
-                long together = Math.min(before, interval.definiteTo());
-                if (together > interval.definiteFrom()) {
-                    longest = Math.max(
-                            longest,
-                            together == Operation.NEVER ? Operation.NEVER : together - interval.definiteFrom());
-                }
-                heldTo.merge(interval.held().slot(), interval.definiteTo(), Math::max);
+        return overlaps(Interval.of(history, 0)).stream()
+                .mapToLong(Overlap::length)
+                .max()
+                .orElse(0);
+    }
+
+    /** Two that definitely held one slot at a time; the second began while the first held. */
+    record Overlap(Interval first, Interval second) {
+        long from() {
+            return second.definiteFrom();
+        }
+
+        long to() {
+            return Math.min(first.definiteTo(), second.definiteTo());
+        }
+
+        long length() {
+            return to() == Operation.NEVER ? Operation.NEVER : to() - from();
+        }
+    }
+
+    static List<Overlap> overlaps(List<Interval> intervals) {
+        List<Overlap> overlaps = new ArrayList<>();
+        Map<Integer, Interval> last = new HashMap<>();
+        for (Interval interval : byBeginning(intervals)) {
+            if (!interval.isDefinite()) {
+                continue;
+            }
+            Interval before = last.get(interval.held().slot());
+            if (before != null && before.definiteTo() > interval.definiteFrom()) {
+                overlaps.add(new Overlap(before, interval));
+            }
+            if (before == null || before.definiteTo() < interval.definiteTo()) {
+                last.put(interval.held().slot(), interval);
             }
         }
-        return longest;
+        return overlaps;
     }
 
     private static List<Interval> byBeginning(List<Interval> intervals) {
@@ -83,6 +105,7 @@ final class OverlapCheck {
             if (counted.size() > limit) {
                 violations.add(new Violation(
                         "1.2",
+                        edge.at(),
                         counted.size() + " hold at " + edge.at() + " where the limit is " + limit + ": " + counted));
             }
             if (edge.step() == Step.POINT) {
@@ -93,18 +116,10 @@ final class OverlapCheck {
     }
 
     private static List<Violation> slots(List<Interval> definite) {
-        List<Violation> violations = new ArrayList<>();
-        Map<Integer, Interval> last = new HashMap<>();
-        for (Interval interval : byBeginning(definite)) {
-            Interval before = last.get(interval.held().slot());
-            if (before != null && before.definiteTo() > interval.definiteFrom()) {
-                violations.add(new Violation("1.2", "two hold one slot: " + before + "; " + interval));
-            }
-            if (before == null || before.definiteTo() < interval.definiteTo()) {
-                last.put(interval.held().slot(), interval);
-            }
-        }
-        return violations;
+        return overlaps(definite).stream()
+                .map(overlap -> new Violation(
+                        "1.2", overlap.from(), "two hold one slot: " + overlap.first() + "; " + overlap.second()))
+                .toList();
     }
 
     private static List<Violation> removedSlots(History history) {
@@ -118,7 +133,9 @@ final class OverlapCheck {
             for (HeldSlot held : grant.slots()) {
                 if (held.slot() > limit || held.slot() < 1) {
                     violations.add(new Violation(
-                            "1.2", "slot " + held.slot() + " was granted where the limit is " + limit + ": " + grant));
+                            "1.2",
+                            grant.returned(),
+                            "slot " + held.slot() + " was granted where the limit is " + limit + ": " + grant));
                 }
             }
         }

@@ -88,7 +88,7 @@ public final class ProcessLog {
     }
 
     /**
-     * Releases permits. A release of one that was lost is noted as failed: it did nothing, and the loss may be told afterwards.
+     * Releases permits. A release of one that was lost is noted as failed: it did nothing, and the loss may be reported afterwards.
      *
      * @param grant the permits
      */
@@ -147,7 +147,7 @@ public final class ProcessLog {
      *
      * @param permit the permit
      * @param now an instant on the scale of {@link System#nanoTime}
-     * @return on the same scale; {@link Operation#NEVER} for ever
+     * @return on the same scale; {@link Operation#NEVER} if without end
      */
     public static long sureUntil(Permit permit, long now) {
         return permit.validUntil().isNever()

@@ -22,6 +22,7 @@ final class RefusalCheck {
             if (refused && !explained(attempt, possible, limits)) {
                 violations.add(new Violation(
                         "2.8",
+                        attempt.returned(),
                         attempt.process() + " was refused " + attempt.count() + " between " + attempt.invoked()
                                 + " and "
                                 + attempt.returned() + " although at most "

@@ -14,7 +14,7 @@ public enum Sometimes {
     REFUSED,
     /** Somebody asked when all permits were held, waited, and was served. */
     WAITED,
-    /** A slot passed to somebody who had asked before it was released. */
+    /** A slot passed to a caller that had asked before it was released. */
     HANDED_ON,
     /** An acquire failed, or nobody knows whether it did: where holds end with the connection, that is always known. */
     ACQUIRE_BROKEN_OFF,
@@ -24,9 +24,9 @@ public enum Sometimes {
     ACQUIRE_UNKNOWN,
     /** Nobody knows whether a release gave its permits back. */
     RELEASE_UNKNOWN,
-    /** A holder was told that its permit is lost. */
+    /** A holder heard that its permit is lost. */
     LOST,
-    /** A permit was released after its loss had been told. */
+    /** A permit was released after its loss had been reported. */
     RELEASED_AFTER_LOSS,
     /** A process was killed that held a permit. */
     KILLED_HOLDING,

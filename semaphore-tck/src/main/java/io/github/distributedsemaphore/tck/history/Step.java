@@ -123,7 +123,7 @@ final class Step {
         return kind == null ? null : new Step(kind, operation, operation.slots(), null, operation.invoked(), to);
     }
 
-    /** Who waits may be refused in spite of a free permit: another who came first waits for several. */
+    /** A waiter may be refused in spite of a free permit: another that came first waits for several. */
     private static @Nullable Kind refusal(Operation operation) {
         boolean refused = operation.kind() == Operation.Kind.TRY && operation.outcome() == Operation.Outcome.REFUSED;
         return refused ? Kind.REFUSAL : null;

@@ -6,6 +6,6 @@ public enum Ending {
     RESET,
     /** In order: each end reads the end of the stream. */
     FINISH,
-    /** Not at all: nothing arrives any more, and neither end is told. */
+    /** Not at all: nothing arrives any more, and neither end is notified. */
     SILENCE
 }

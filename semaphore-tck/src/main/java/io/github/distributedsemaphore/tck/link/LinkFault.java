@@ -85,7 +85,7 @@ public abstract class LinkFault implements AutoCloseable {
         return bytes;
     }
 
-    /** Is told of the end of a stream before that is passed on; may keep the thread. */
+    /** Hears of the end of a stream before that is passed on; may keep the thread. */
     void beforeEnd(Line line, Direction direction) {}
 
     /** Sets right what cannot simply go on. */

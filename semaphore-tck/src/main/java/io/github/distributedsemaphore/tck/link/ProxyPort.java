@@ -150,7 +150,7 @@ abstract class ProxyPort implements AutoCloseable {
                 line.start();
             }
         } catch (IOException e) {
-            // The server is not there, and the client is told in the only way that there is.
+            // The server is not there, and the client learns it in the only way that there is.
             line.end(Ending.RESET);
         }
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Stands between clients and a server and carries their bytes, until it is told to disturb them. It listens on a free port
+ * Stands between clients and a server and carries their bytes, until it is to disturb them. It listens on a free port
  * of the loopback address and knows nothing of protocols. Each {@link LinkFault} lasts until it is closed; several may be there
  * at a time, and bytes pass them in the order in which they were made. Thread-safe.
  */

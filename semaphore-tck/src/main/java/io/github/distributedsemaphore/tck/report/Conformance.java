@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.report;
 
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.RuleBook;
+import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -25,6 +26,7 @@ import java.util.Set;
  * @param rules the verdict of each rule, in the order of the book
  * @param bounds the bounds
  * @param histories what the recorded histories came to
+ * @param windows what a page shows of recorded histories
  * @param states which states were reached that a run must reach, or it could not have failed
  * @param untouched methods of the port that no test called
  * @param unproven what the harness admits not to show: a reason by rule
@@ -38,6 +40,7 @@ public record Conformance(
         List<Verdict> rules,
         List<BoundReport> bounds,
         List<HistoryFigures> histories,
+        List<HistoryWindows> windows,
         List<StateFigures> states,
         Set<String> untouched,
         Map<String, String> unproven) {
@@ -95,6 +98,7 @@ public record Conformance(
                 verdicts(results.all()),
                 BoundReport.of(guarantees, measurements),
                 measurements.histories(),
+                measurements.windows(),
                 measurements.states(),
                 use.untouched(),
                 unproven);

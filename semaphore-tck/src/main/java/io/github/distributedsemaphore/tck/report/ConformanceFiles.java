@@ -19,7 +19,7 @@ public final class ConformanceFiles {
     private ConformanceFiles() {}
 
     /**
-     * Writes {@code conformance.json} and {@code conformance.txt}.
+     * Writes {@code conformance.json}, {@code conformance.txt} and {@code conformance.html}.
      *
      * @param conformance what to write
      * @param folder where to; it is made
@@ -29,6 +29,7 @@ public final class ConformanceFiles {
             Files.createDirectories(folder);
             Files.writeString(folder.resolve("conformance.json"), GSON.toJson(json(conformance)) + "\n");
             Files.writeString(folder.resolve("conformance.txt"), text(conformance));
+            Files.writeString(folder.resolve("conformance.html"), ConformanceHtml.of(conformance));
         } catch (IOException e) {
             throw new UncheckedIOException("the report cannot be written to " + folder, e);
         }
@@ -159,7 +160,7 @@ public final class ConformanceFiles {
 
     private static String readable(long nanos) {
         if (nanos == Long.MAX_VALUE) {
-            return "for ever";
+            return "no bound";
         }
         double millis = nanos / 1e6;
         return millis >= 1000

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.report;
 
 import io.github.distributedsemaphore.tck.Bound;
+import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -20,6 +21,7 @@ public final class Measurements {
 
     private final Map<Bound, Histogram> histograms = new EnumMap<>(Bound.class);
     private final Queue<HistoryFigures> histories = new ConcurrentLinkedQueue<>();
+    private final Queue<HistoryWindows> windows = new ConcurrentLinkedQueue<>();
     private final Set<Sometimes> expected = ConcurrentHashMap.newKeySet();
     private final Map<Sometimes, Long> reached = new ConcurrentHashMap<>();
 
@@ -47,6 +49,21 @@ public final class Measurements {
      */
     public void add(HistoryFigures figures) {
         histories.add(figures);
+    }
+
+    /**
+     * Adds what a page shows of a history.
+     *
+     * @param shown its windows
+     */
+    public void add(HistoryWindows shown) {
+        windows.add(shown);
+    }
+
+    List<HistoryWindows> windows() {
+        return windows.stream()
+                .sorted(Comparator.comparing(HistoryWindows::title))
+                .toList();
     }
 
     /**

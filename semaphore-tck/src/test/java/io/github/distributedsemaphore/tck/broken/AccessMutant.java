@@ -38,8 +38,8 @@ enum AccessMutant implements Mutant {
                 }
             }),
 
-    /** Rights are asked of those who take, not of those who destroy. */
-    WHO_MAY_LOOK_MAY_DESTROY("15.2", "by somebody who may only look", () -> new MemoryHarness(MemoryServer.ALL) {
+    /** Rights are checked for a grant, not for a destruction. */
+    WHO_MAY_LOOK_MAY_DESTROY("15.2", "by an account that may only look", () -> new MemoryHarness(MemoryServer.ALL) {
         @Override
         protected Set<String> rightsToLook() {
             return Stream.concat(super.rightsToLook().stream(), Stream.of("destroy"))

@@ -71,7 +71,7 @@ enum AdministrationMutant implements Mutant {
                 }
             })),
 
-    /** A destroyed semaphore is still there for those who look: redisson #2444. */
+    /** A destroyed semaphore is still there for a description: redisson #2444. */
     DESTROY_LEAVES_IT_VISIBLE(
             AdministrationRules.class,
             "8.12",

@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Wrong queues of threads that wait, and wrong ideas of who is in them. */
+/** Wrong queues of threads that wait, and wrong lists of what is in them. */
 final class BentQueues {
     private static final int CONNECTIONS = 8;
 

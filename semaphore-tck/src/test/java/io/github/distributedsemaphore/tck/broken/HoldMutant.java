@@ -83,7 +83,7 @@ enum HoldMutant implements Mutant {
     DESTROY_CLEARS_SLOTS(
             AdministrationRules.class,
             "8.15",
-            "the slot that was still held was granted anew",
+            "the slot that was still held was granted again",
             Variants.served(() -> new ProbedServer() {
                 @Override
                 protected boolean destroy(String name) {

@@ -59,6 +59,13 @@ enum LinkMutant implements Mutant {
             "of which was said that it changed nothing",
             LinkVariants.linked(BrokenLinks.Certain::new)),
 
+    /** A change takes two steps, and what comes after a lost answer is not done. */
+    ADMINISTRATION_STOPS_HALF_WAY(
+            LostAnswerRules.class,
+            "8.9",
+            "where ATOMIC_ADMINISTRATION is declared",
+            LinkVariants.served(LinkVariants.HalfWay::new)),
+
     /** A repeated request adds once more: hazelcast's RetriedIncreasePermitsAppliedOnlyOnce. */
     RESIZES_ADD_UP(
             LostAnswerRules.class, "8.9", "limit after a resize", LinkVariants.served(LinkVariants.Growing::new)),
@@ -185,7 +192,7 @@ enum LinkMutant implements Mutant {
             })),
 
     /** A renewal that takes its time is taken for none: redisson #3714. */
-    SLOW_RENEWALS_ARE_LOSSES(StallRules.class, "13.6", "losses told behind a slow link", LinkVariants.spi(call -> {
+    SLOW_RENEWALS_ARE_LOSSES(StallRules.class, "13.6", "losses reported behind a slow link", LinkVariants.spi(call -> {
         long start = System.nanoTime();
         Object right = call.proceed();
         boolean slow = System.nanoTime() - start > Duration.ofMillis(20).toNanos();

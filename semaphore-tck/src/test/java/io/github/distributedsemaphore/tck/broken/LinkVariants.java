@@ -171,6 +171,22 @@ final class LinkVariants {
         }
     }
 
+    /** Makes the first slot, and the others when it is asked again. */
+    static final class HalfWay extends Endless {
+        @Override
+        protected boolean create(String name, int limit) {
+            boolean created = limit > 1 && describe(name).isEmpty();
+            if (created) {
+                super.create(name, 1);
+            } else if (describe(name).isPresent()) {
+                super.resize(name, limit);
+            } else {
+                super.create(name, limit);
+            }
+            return created;
+        }
+    }
+
     /** Forgets something when it starts again or a replica takes over. */
     static class Forgetful extends ProbedServer {
         private final boolean limits;

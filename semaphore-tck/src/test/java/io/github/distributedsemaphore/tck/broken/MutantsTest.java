@@ -10,6 +10,8 @@ import io.github.distributedsemaphore.tck.Rule;
 import io.github.distributedsemaphore.tck.RuleBook;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -201,6 +203,20 @@ class MutantsTest {
             assertThat(failures(results)).isEmpty();
             assertThat(results.testEvents().succeeded().count()).isPositive();
         }
+    }
+
+    /** A person who opens the page sees what the check has found. */
+    @Test
+    void thePageOfARunShowsWhereTwoHoldOneSlot() throws Exception {
+        Map<String, String> reported = Map.of("tck.report", "true", "tck.reports", "target/tck");
+        FutureTask<List<Throwable>> run =
+                new FutureTask<>(() -> failures(run(ServerMutant.A_KILLED_SERVER_GRANTS_TWICE, reported)));
+        apart(run).start();
+
+        assertThat(run.get(2, TimeUnit.MINUTES)).isNotEmpty();
+        assertThat(Files.readString(Path.of("target", "tck", "FaultHistory", "conformance.html")))
+                .contains("1 rule is broken: 1.12", "<figure id=\"window-1\" class=\"broken\">", "rule 1.2 broken")
+                .contains("<rect class=\"overlap\" x=", ">OVERLAP for ", "<rect class=\"strike\" x=");
     }
 
     private static EngineExecutionResults run(Mutant mutant) throws ReflectiveOperationException {

@@ -23,7 +23,7 @@ enum OutageMutant implements Mutant {
     TIME_OUTS_WAIT_FOR_THE_ANSWER(
             OutageRules.class, "3.9", "after its time-out of", LinkVariants.port(OutageMutant::askFirst)),
 
-    /** The same, seen by who interrupts. */
+    /** The same, seen by the interrupting thread. */
     INTERRUPTS_WAIT_FOR_THE_ANSWER(
             OutageRules.class, "3.10", "after an interrupt came", LinkVariants.port(OutageMutant::askFirst)),
 
@@ -85,7 +85,7 @@ enum OutageMutant implements Mutant {
     /** The first outage ends all waits: this library before its rule 3.13, with a Redis that restarts. */
     OUTAGES_END_WAITS(OutageRules.class, "3.13", "does not wait on while the backend is away", patience("0s")),
 
-    /** The same, seen by who waits for a server. */
+    /** The same, seen by a caller that waits for a server. */
     RESTARTS_END_WAITS(StoppedServerRules.class, "3.13", "does not wait on while the backend is away", patience("0s")),
 
     /** The wait for retired holders asks again and again, and ends with the first question that is not answered. */

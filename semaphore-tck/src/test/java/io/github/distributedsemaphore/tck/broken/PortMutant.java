@@ -123,10 +123,10 @@ enum PortMutant implements Mutant {
             VerificationRules.class, "5.1", "a permit is valid although verify found it lost", BentPermits::optimistic),
 
     /** The news comes twice: hashicorp/consul #9788. */
-    LOSSES_ARE_TOLD_TWICE(LossRules.class, "6.4", "a loss is told once", BentPermits::tellingTwice),
+    LOSSES_ARE_TOLD_TWICE(LossRules.class, "6.4", "a loss is reported once", BentPermits::tellingTwice),
 
     /** A release is reported as a loss: swarthy/redis-semaphore #205. */
-    RELEASES_ARE_TOLD_AS_LOSSES(LossRules.class, "6.5", "no loss is told at", BentPermits::tellingReleases),
+    RELEASES_ARE_TOLD_AS_LOSSES(LossRules.class, "6.5", "no loss is reported at", BentPermits::tellingReleases),
 
     /** Who comes after the loss is never told. */
     LATE_LISTENERS_ARE_NOT_TOLD(
@@ -134,7 +134,7 @@ enum PortMutant implements Mutant {
 
     /** One thread for all listeners: wolph/portalocker #141. */
     LISTENERS_SHARE_A_THREAD(
-            LossRules.class, "6.7", "keeps no other listener from being told", BentPermits::oneListenerThread),
+            LossRules.class, "6.7", "keeps no other listener from being called", BentPermits::oneListenerThread),
 
     /** A cancelled future has its request go on: redisson's async semaphores before RAS testCancelledWaiter. */
     CANCELLATION_WITHDRAWS_NOTHING(AsyncRules.class, "10.2", "swallowed the permit", BentFutures::detached),
@@ -150,7 +150,7 @@ enum PortMutant implements Mutant {
     COMPLETIONS_SHARE_A_THREAD(
             AsyncRules.class, "10.4", "delays the completion of another future", BentFutures::oneThread),
 
-    /** Closing forgets who has a future: RAS testRemoveListenersCompletesWaiters. */
+    /** Closing forgets callers that have a future: RAS testRemoveListenersCompletesWaiters. */
     CLOSE_FORGETS_FUTURES(
             AsyncRules.class, "10.4", "closing a client completes its pending futures", BentFutures::forgotten),
 

@@ -106,7 +106,7 @@ enum ServedMutant implements Mutant {
     RENEWAL_FINDS_NO_LOSS(
             LossRules.class,
             "6.4",
-            "is told that its slot was taken from it",
+            "is notified that its slot was taken from it",
             Variants.served(() -> new ProbedServer() {
                 @Override
                 protected Renewal renew(ServerSession session, Collection<Hold> holds) {

@@ -44,7 +44,7 @@ enum SpiMutant implements Mutant {
     }),
 
     /** Nobody told that a lease can end: docker/libkv #102. */
-    VALIDITY_IS_ENDLESS(VerificationRules.class, "5.4", "is valid for ever", call -> {
+    VALIDITY_IS_ENDLESS(VerificationRules.class, "5.4", "is valid without end", call -> {
         Object right = call.proceed();
         if (right instanceof ExchangeResult result) {
             return result.toBuilder().validUntil(Deadline.NEVER).build();
@@ -60,7 +60,7 @@ enum SpiMutant implements Mutant {
             call -> call.is(BackendSession.class, "check") ? HoldState.HELD : call.proceed()),
 
     /** Losses are found and not passed on: curator #1112. */
-    LOSSES_ARE_NOT_PASSED_ON(LossRules.class, "6.3", "told as lost", call -> {
+    LOSSES_ARE_NOT_PASSED_ON(LossRules.class, "6.3", "reported as lost", call -> {
         Object right = call.proceed();
         if (right instanceof Renewal renewal) {
             return new Renewal(renewal.validUntil(), Set.of(), renewal.retired());

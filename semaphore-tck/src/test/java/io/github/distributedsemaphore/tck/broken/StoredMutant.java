@@ -143,7 +143,7 @@ enum StoredMutant implements Mutant {
         return new NarrowEpochs(next -> (long) (double) next);
     })),
 
-    /** Whatever slot is stored is granted, and the limit is for those who make slots. */
+    /** Whatever slot is stored is granted, and the limit only counts where slots are made. */
     STORED_SLOTS_ARE_GRANTED(InputRules.class, "12.5", "a permit beyond the limit", Variants.stored(() -> {
         return new MemorySemaphore() {
             @Override

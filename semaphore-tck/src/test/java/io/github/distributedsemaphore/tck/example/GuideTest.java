@@ -10,43 +10,49 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The guide shows the example as it is compiled and run here. */
+/** The guides show the examples as they are compiled and run here. */
 class GuideTest {
-    private static final Path GUIDE = Path.of("..", "docs", "writing-an-adapter.md");
+    private static final Path DOCS = Path.of("..", "docs");
     private static final Path SOURCES =
             Path.of("src", "test", "java", "io", "github", "distributedsemaphore", "tck", "example");
     private static final Pattern CODE = Pattern.compile("(?ms)^<!-- code: (\\w+\\.java) -->\n```java\n(.*?)^```$");
 
-    @Test
-    void showsTheCodeThatPassesTheKit() throws IOException {
-        String guide = Files.readString(GUIDE);
-        String expected = CODE.matcher(guide).replaceAll(GuideTest::withCode);
+    @ParameterizedTest
+    @CsvSource({
+        "writing-an-adapter.md, MapStore.java MapProvider.java MapTckTest.java",
+        "writing-an-adapter-over-a-network.md, KvStore.java KvProvider.java KvTckTest.java"
+    })
+    void showsTheCodeThatPassesTheKit(String document, String files) throws IOException {
+        Path guide = DOCS.resolve(document);
+        String text = Files.readString(guide);
+        String expected = CODE.matcher(text).replaceAll(GuideTest::withCode);
         if (Boolean.getBoolean("tck.write.docs")) {
-            Files.writeString(GUIDE, expected);
+            Files.writeString(guide, expected);
         }
 
-        assertThat(GUIDE)
-                .as(
-                        "docs/writing-an-adapter.md; write its code anew with mvn -pl semaphore-tck -am test -Dtest=GuideTest"
-                                + " -Dsurefire.failIfNoSpecifiedTests=false -Dtck.write.docs=true")
+        assertThat(guide)
+                .as("written anew by this test with -Dtck.write.docs=true")
                 .hasContent(expected);
+        assertThat(CODE.matcher(text).results().map(block -> block.group(1)))
+                .containsExactlyInAnyOrder(files.split(" "));
     }
 
-    @Test
-    void theExampleIsShownWholeAndIsShort() throws IOException {
-        List<String> shown = CODE.matcher(Files.readString(GUIDE))
-                .results()
-                .map(block -> block.group(1))
-                .toList();
+    @ParameterizedTest
+    @ValueSource(strings = {"Map", "Kv"})
+    void theAdapterIsShort(String example) throws IOException {
         long lines = 0;
-        for (String file : shown) {
-            lines += source(file).lines().filter(line -> !line.isBlank()).count();
+        for (String part : List.of("Store", "Provider")) {
+            lines += source(example + part + ".java")
+                    .lines()
+                    .filter(line -> !line.isBlank())
+                    .count();
         }
 
-        assertThat(shown).containsExactlyInAnyOrder("MapStore.java", "MapProvider.java", "MapTckTest.java");
-        assertThat(lines).as("lines of code of the example").isLessThan(150);
+        assertThat(lines).as("lines of code of the adapter").isLessThan(150);
     }
 
     private static String withCode(MatchResult block) {

@@ -1,4 +1,4 @@
-/** The adapter that docs/writing-an-adapter.md explains. */
+/** The adapters that docs/writing-an-adapter.md and docs/writing-an-adapter-over-a-network.md explain. */
 @NullMarked
 package io.github.distributedsemaphore.tck.example;
 

@@ -97,7 +97,7 @@ class HistoryChecksTest {
         return new LinearizabilitySearch(view, history, 0, budget).run();
     }
 
-    /** What was granted to one waiter may go to another, who gave it a slot that was released in between. */
+    /** What was granted to one waiter may go to another, by a slot that was released in between. */
     @Test
     void aGrantMayTakeEffectBeforeItsSlotIsKnown() {
         HeldSlot one = new HeldSlot(1, 1, 1);

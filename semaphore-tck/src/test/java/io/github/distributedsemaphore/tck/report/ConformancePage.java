@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.Bound;
 import io.github.distributedsemaphore.tck.RuleBook;
+import java.nio.file.Files;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +24,7 @@ final class ConformancePage {
             Map.entry("DURABLE_FENCING", "7.2"),
             Map.entry("DURABLE_STATE", "13.7"),
             Map.entry("LISTING", "9.5"),
+            Map.entry("ATOMIC_ADMINISTRATION", "8.9"),
             Map.entry("OPERATION", "3.1, 13.1"),
             Map.entry("RELEASE", "2.3, 4.6"),
             Map.entry("WAKE_UP", "2.1"),
@@ -65,10 +67,17 @@ final class ConformancePage {
         heading("The runs", "run", Report::backend);
         row("version", report -> report.run("backendVersion"));
         row("kit, mode, seed", it -> it.text("kit") + ", " + it.run("mode") + ", " + it.run("seed"));
+        row("page to look at", ConformancePage::page);
         row("levels of the harness", report -> report.text("level"));
         for (String state : List.of("passed", "aborted", "untested", "failed")) {
             row("rules " + state, report -> Long.toString(report.count(state)));
         }
+    }
+
+    /** Reports of runs before there were pages have none. */
+    private static String page(Report report) {
+        String name = report.backend() + ".html";
+        return Files.exists(Report.FOLDER.resolve(name)) ? "[" + name + "](" + name + ")" : "none of this run";
     }
 
     private void addPromises() {

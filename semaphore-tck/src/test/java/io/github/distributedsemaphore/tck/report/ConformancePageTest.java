@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** {@code docs/conformance/README.md} says what the reports in {@code docs/conformance} say. */
 class ConformancePageTest {
     private static final Path DOCUMENT = Path.of("..", "docs", "conformance", "README.md");
-    private static final Path REPORTS = Path.of("..", "docs", "conformance");
+    private static final Path REPORTS = Report.FOLDER;
     private static final String BEGIN = "<!-- From the reports in this folder; see below for how. -->\n";
     private static final String END = "<!-- End of what comes from the reports. -->";
 
@@ -36,6 +36,23 @@ class ConformancePageTest {
                         "docs/conformance/README.md; write it with mvn -pl semaphore-tck -am test -Dtest=ConformancePageTest"
                                 + " -Dsurefire.failIfNoSpecifiedTests=false -Dtck.write.docs=true")
                 .hasContent(expected);
+    }
+
+    @Test
+    void aPageBesideAReportIsOfTheSameRun() {
+        List<Report> withPage =
+                reports.stream().filter(report -> Files.exists(page(report))).toList();
+        assertThat(withPage).isNotEmpty().allSatisfy(report -> {
+            assertThat(page(report))
+                    .content()
+                    .as("the page of " + report.backend() + ", to be copied together with its report")
+                    .contains("seed <b>" + report.run("seed") + "</b>");
+            assertThat(Files.size(page(report))).isLessThanOrEqualTo(ConformanceHtml.MOST_BYTES);
+        });
+    }
+
+    private static Path page(Report report) {
+        return REPORTS.resolve(report.backend() + ".html");
     }
 
     @Test

@@ -17,6 +17,8 @@ import java.util.stream.Stream;
 
 /** A conformance report as it was written to {@code docs/conformance}. */
 record Report(JsonObject json) {
+    static final Path FOLDER = Path.of("..", "docs", "conformance");
+
     /** The order of the columns, the same in all documents. */
     private static final List<String> ORDER = List.of("local", "postgresql", "redis", "rabbitmq", "consul");
 

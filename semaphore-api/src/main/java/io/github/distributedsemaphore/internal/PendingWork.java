@@ -1,0 +1,251 @@
+package io.github.distributedsemaphore.internal;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What the backend is to be asked next, and whether it is time for it. Guarded by the coordinator's lock. */
+final class PendingWork {
+    private final WaitQueue queue;
+    private final Wakeups wakeups;
+    private final Environment environment;
+    private final long turnNanos;
+
+    private final List<PendingRelease> releases = new ArrayList<>();
+    private boolean returnsDue;
+
+    /** How many of them, counted from the first, were due and found no room in the last request. */
+    private int leftOut;
+
+    /** The waiters are to be asked for. */
+    private boolean ask;
+
+    /** Until then other clients have their turn. */
+    private Deadline notBefore;
+
+    private boolean othersWaiting;
+
+    /** An exchange of unknown outcome; nothing else is asked before that is known. */
+    private @Nullable Batch unresolved;
+
+    private boolean resolveDue;
+
+    /** The backend does not answer: it is not asked for waiting callers before the next {@link #retry}. */
+    private boolean paused;
+
+    /** Waiting callers were refused; a slot that is freed before the watch begins is found by asking once more. */
+    private boolean watchDue;
+
+    /** What else is to be done at the backend, such as to close an old session. */
+    private final Deque<Runnable> chores = new ArrayDeque<>();
+
+    PendingWork(WaitQueue queue, Wakeups wakeups, Environment environment, ClientSettings settings) {
+        this.queue = queue;
+        this.wakeups = wakeups;
+        this.environment = environment;
+        this.turnNanos = settings.turn().toNanos();
+        this.notBefore = Deadline.at(environment.nanoTime());
+    }
+
+    /** A call with one attempt, or the first to wait: reason to ask the backend. */
+    void arrived(AcquireCall waiter) {
+        ask |= !waiter.isOnce();
+        resolveDue |= waiter.isOnce() || !paused;
+    }
+
+    void pause() {
+        paused = true;
+    }
+
+    /** The backend is there, or says something by itself: it is asked for waiting callers. */
+    void resume() {
+        paused = false;
+        ask = true;
+    }
+
+    void chore(Runnable chore) {
+        chores.add(chore);
+    }
+
+    @Nullable
+    Runnable takeChore() {
+        return chores.poll();
+    }
+
+    void watch() {
+        watchDue = true;
+    }
+
+    private boolean mayWatch() {
+        return watchDue && queue.isAnyoneWaiting() && wakeups.needsWatch();
+    }
+
+    boolean takeWatch() {
+        boolean due = mayWatch();
+        watchDue &= !due;
+        return due;
+    }
+
+    void ask() {
+        ask = true;
+    }
+
+    /** A call left the queue. The new head may not have been sent to the backend yet. */
+    void headMayHaveChanged() {
+        AcquireCall head = queue.head();
+        ask |= head != null && !head.isAttempted();
+    }
+
+    void giveBack(PendingRelease release) {
+        releases.add(release);
+        returnsDue = true;
+        resolveDue = true;
+    }
+
+    /** These could not be given back: they stay pending until there is another reason, or {@link #retry}. */
+    void keep(List<PendingRelease> postponed) {
+        releases.addAll(postponed);
+    }
+
+    List<PendingRelease> pending() {
+        return List.copyOf(releases);
+    }
+
+    List<PendingRelease> takePending() {
+        List<PendingRelease> taken = takeFirst(releases.size());
+        leftOut = 0;
+        return taken;
+    }
+
+    private List<PendingRelease> takeFirst(int number) {
+        List<PendingRelease> first = releases.subList(0, number);
+        List<PendingRelease> taken = List.copyOf(first);
+        first.clear();
+        return taken;
+    }
+
+    /** Postpones what found no room in the last request, as that failed: it stays pending until {@link #retry}. */
+    List<PendingRelease> postponeLeftOut() {
+        List<PendingRelease> postponed = List.copyOf(releases.subList(0, leftOut));
+        returnsDue = releases.size() > leftOut;
+        leftOut = 0;
+        return postponed;
+    }
+
+    void retry() {
+        resume();
+        returnsDue = true;
+        resolveDue = true;
+    }
+
+    void othersWaiting(boolean waiting) {
+        othersWaiting = waiting;
+    }
+
+    /**
+     * A slot went back while others of this client wait: ask for it again, after other clients have had a turn.
+     *
+     * @param inOrder whether the backend sees to that
+     */
+    void askAfterTurnOfOthers(long now, boolean inOrder) {
+        ask = true;
+        if (othersWaiting && !inOrder && turnNanos > 0) {
+            notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
+        }
+    }
+
+    /** Other clients have their turn until then. */
+    void yieldUntil(Deadline end) {
+        if (notBefore.isBefore(end)) {
+            notBefore = end;
+        }
+    }
+
+    @Nullable
+    Batch unresolved() {
+        return unresolved;
+    }
+
+    void resolveFirst(Batch batch) {
+        unresolved = batch;
+        resolveDue = true;
+    }
+
+    void resolved() {
+        unresolved = null;
+    }
+
+    /** Takes the exchange whose outcome is to be found out now: it is not due again before somebody says so. */
+    @Nullable
+    Batch takeUnresolved() {
+        resolveDue = false;
+        return unresolved;
+    }
+
+    /** Whether something is to be given back, or to be found out. */
+    boolean isAnythingOwed() {
+        return unresolved != null || !releases.isEmpty() || queue.hasAttempts();
+    }
+
+    /** Returns whether something is due. If it is due only after the turn of others, plans to look again then. */
+    boolean look() {
+        boolean due = isDue();
+        if (!due && unresolved == null && isAskedForLater()) {
+            // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
+            wakeups.by(notBefore);
+        }
+        return due;
+    }
+
+    private boolean isDue() {
+        if (unresolved != null) {
+            return resolveDue;
+        }
+        return queue.hasAttempts()
+                || (returnsDue && !releases.isEmpty())
+                || !chores.isEmpty()
+                || mayEndWatch()
+                || mayWatch()
+                || mayAskForWaiters();
+    }
+
+    /** The backend is still watched for waiters of whom none is left. */
+    boolean mayEndWatch() {
+        return wakeups.isIdle() && !queue.isAnyoneWaiting();
+    }
+
+    private boolean isToAsk() {
+        return ask && !paused && queue.isAnyoneWaiting();
+    }
+
+    private boolean mayAskForWaiters() {
+        return isToAsk() && notBefore.isPast(environment.nanoTime());
+    }
+
+    private boolean isAskedForLater() {
+        return isToAsk() && !notBefore.isPast(environment.nanoTime());
+    }
+
+    /**
+     * Takes what is due into a request, as far as there is room in one.
+     *
+     * @param epochs how many to reserve with each hold
+     * @param generation the session it is for
+     */
+    Batch collect(int epochs, int generation) {
+        List<AcquireCall> waiters = queue.takeAttempts(WaitQueue.MOST_PER_EXCHANGE);
+        if (mayAskForWaiters()) {
+            ask = false;
+            waiters.addAll(queue.front());
+        }
+        waiters.forEach(AcquireCall::sent);
+        List<PendingRelease> taken = takeFirst(Math.min(releases.size(), ExchangeRequest.MOST_GIVE_BACKS));
+        leftOut = releases.size();
+        returnsDue = leftOut > 0;
+        return Batch.of(taken, waiters, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
+    }
+}

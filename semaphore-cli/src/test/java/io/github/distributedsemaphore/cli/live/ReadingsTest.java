@@ -1,0 +1,234 @@
+package io.github.distributedsemaphore.cli.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.live.Snapshot.Row;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What is read of a real Redis. */
+final class ReadingsTest {
+    private static final Duration EVERY = Duration.ofMillis(50);
+
+    @TempDir
+    private Path folder;
+
+    private RedisProcess redis;
+    private SemaphoreClient client;
+
+    @BeforeEach
+    void start() {
+        redis = new RedisProcess(folder);
+        client = SemaphoreClient.connect(redis.uri());
+    }
+
+    @AfterEach
+    void stop() {
+        client.close();
+        redis.close();
+    }
+
+    private Readings readings(String... names) {
+        return readingsOf(redis.uri(), names);
+    }
+
+    private static Readings readingsOf(String uri, String... names) {
+        return new Readings(SemaphoreClient.connect(uri), uri, List.of(names), EVERY);
+    }
+
+    private static List<String> news(Snapshot snapshot, String name) {
+        return snapshot.changesNow(name).stream()
+                .map(change -> change.kind().word())
+                .toList();
+    }
+
+    @Test
+    void theFirstReadingShowsHowItIsAndNoChange() throws InterruptedException {
+        client.admin().create("exports", 3);
+        try (Readings readings = readings();
+                Permit held = client.semaphore("exports").acquire(Duration.ofSeconds(5))) {
+            Snapshot snapshot = readings.read();
+
+            assertThat(held.isValid()).isTrue();
+            assertThat(snapshot.source().address()).isEqualTo(redis.uri());
+            assertThat(snapshot.changes()).isEmpty();
+            assertThat(snapshot.rows()).hasSize(1);
+            Row row = snapshot.rows().get(0);
+            assertThat(row.held()).isEqualTo(1);
+            assertThat(row.free()).isEqualTo(2);
+            assertThat(row.past()).containsExactly(1);
+            assertThat(row.oldest()).isPresent();
+        }
+    }
+
+    @Test
+    void whatHappensBetweenTwoReadingsIsAChange() throws InterruptedException {
+        try (Readings readings = readings()) {
+            readings.read();
+            client.admin().create("exports", 3);
+            assertThat(news(readings.read(), "exports")).containsExactly("appeared");
+
+            Permit held = client.semaphore("exports").acquire(Duration.ofSeconds(5));
+            Snapshot taken = readings.read();
+            assertThat(news(taken, "exports")).containsExactly("taken");
+            assertThat(taken.changesNow("exports").get(0).detail())
+                    .contains(
+                            "slot " + held.slot(),
+                            "pid " + ProcessHandle.current().pid());
+
+            client.admin().resize("exports", 2);
+            assertThat(news(readings.read(), "exports")).containsExactly("limit");
+            held.close();
+            assertThat(news(readings.read(), "exports")).containsExactly("freed");
+            assertThat(news(readings.read(), "exports")).isEmpty();
+
+            assertThat(client.admin().destroy("exports")).isTrue();
+            Snapshot gone = readings.read();
+            assertThat(news(gone, "exports")).containsExactly("gone");
+            assertThat(gone.rows()).isEmpty();
+            assertThat(gone.changes()).hasSize(5);
+        }
+    }
+
+    @Test
+    void aSlotThatPassesToAnotherHolderIsMarkedAsThat() throws InterruptedException {
+        client.admin().create("exports", 1);
+        try (Readings readings = readings();
+                SemaphoreClient other = SemaphoreClient.connect(redis.uri())) {
+            Permit first = client.semaphore("exports").acquire(Duration.ofSeconds(5));
+            readings.read();
+            first.close();
+            try (Permit second = other.semaphore("exports").acquire(Duration.ofSeconds(5))) {
+                assertThat(second.isValid()).isTrue();
+                assertThat(news(readings.read(), "exports")).containsExactly("passed on");
+            }
+        }
+    }
+
+    @Test
+    void aRemovedSlotThatIsHeldIsRetired() throws InterruptedException {
+        client.admin().create("exports", 2);
+        try (Readings readings = readings("exports");
+                Permit one = client.semaphore("exports").acquire(Duration.ofSeconds(5));
+                Permit two = client.semaphore("exports").acquire(Duration.ofSeconds(5))) {
+            assertThat(one.slot() + two.slot()).isEqualTo(3);
+            readings.read();
+            client.admin().resize("exports", 1);
+
+            assertThat(news(readings.read(), "exports")).containsExactly("limit", "retired");
+        }
+    }
+
+    @Test
+    void aNameThatDoesNotExistIsSaidInItsRow() {
+        client.admin().create("exports", 2);
+        try (Readings readings = readings("exports", "none")) {
+            List<Row> rows = readings.read().rows();
+
+            assertThat(rows).extracting(Row::name).containsExactly("exports", "none");
+            assertThat(rows).extracting(Row::problem).containsExactly("", "there is no such semaphore");
+        }
+    }
+
+    @Test
+    void aServerThatEndsIsTroubleAndWhatWasKnownStays() {
+        client.admin().create("exports", 2);
+        try (Readings readings = readings()) {
+            readings.read();
+            redis.stop();
+            Snapshot silent = readings.read();
+            assertThat(silent.trouble()).isNotEmpty();
+            assertThat(silent.rows()).extracting(Row::name).containsExactly("exports");
+            assertThat(silent.rows().get(0).past()).containsExactly(0, Row.UNKNOWN);
+            assertThat(news(silent, "")).containsExactly("no answer");
+            assertThat(news(readings.read(), "")).isEmpty();
+            assertThatThrownBy(readings::readOrFail).isInstanceOf(BackendUnavailableException.class);
+
+            redis.start();
+            Snapshot back = Awaitility.await()
+                    .until(readings::read, snapshot -> snapshot.trouble().isEmpty());
+            assertThat(news(back, "")).containsExactly("answers");
+            // This one keeps nothing when it ends.
+            assertThat(back.rows()).isEmpty();
+        }
+    }
+
+    @Test
+    void aServerThatStandsStillIsTroubleBeforeTheCallEnds() throws IOException, InterruptedException {
+        client.admin().create("exports", 2);
+        BlockingQueue<Snapshot> read = new LinkedBlockingQueue<>();
+        try (Readings readings = readingsOf(redis.uri() + "?timeout=20s")) {
+            readings.start(read::add);
+            assertThat(read.take().trouble()).isEmpty();
+            redis.signal("STOP");
+            Snapshot silent = Awaitility.await()
+                    .until(readings::latest, one -> !one.trouble().isEmpty());
+            assertThat(silent.silence()).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(10));
+            assertThat(silent.rows()).hasSize(1);
+            redis.signal("CONT");
+            Awaitility.await().until(readings::latest, one -> one.trouble().isEmpty());
+        }
+    }
+
+    @Test
+    void closingEndsTheThreadAlsoWhileTheServerStandsStill() throws IOException, InterruptedException {
+        BlockingQueue<Snapshot> read = new LinkedBlockingQueue<>();
+        try (Readings readings = readings()) {
+            readings.start(read::add);
+            read.take();
+            redis.signal("STOP");
+            Awaitility.await().until(readings::latest, one -> !one.trouble().isEmpty());
+        }
+        assertThat(Thread.getAllStackTraces().keySet())
+                .extracting(Thread::getName)
+                .doesNotContain("semaphore-readings");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "1000,   3, true,   997", // the reading is part of the interval
+        "1000, 100, true,   900",
+        "1000, 400, true,  3600",
+        "1000,   1, false, 1000",
+        "1000, 300, false, 2700",
+        "1000, 4000, false, 5000",
+    })
+    void askingTakesATenthOfTheTimeAtMost(long every, long took, boolean answered, long rest) {
+        assertThat(Readings.rest(Duration.ofMillis(every), Duration.ofMillis(took), answered))
+                .isEqualTo(Duration.ofMillis(rest));
+    }
+
+    @Test
+    void noMoreThanTenMinutesAreKept() {
+        client.admin().create("exports", 2);
+        try (Readings readings = readings()) {
+            Snapshot last = readings.read();
+            for (int i = 1; i < Readings.KEPT + 20; i++) {
+                last = readings.read();
+            }
+            assertThat(last.rows().get(0).past()).hasSize(Readings.KEPT).doesNotContain(Row.UNKNOWN);
+            assertThat(last.ages()).hasSize(Readings.KEPT).isSortedAccordingTo((a, b) -> Long.compare(b, a));
+            assertThat(last.ages().get(Readings.KEPT - 1)).isZero();
+        }
+    }
+
+    @Test
+    void aNameThatCanBeNoneIsRefusedAtOnce() {
+        assertThatThrownBy(() -> readings(" ")).isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,146 @@
+package io.github.distributedsemaphore.redis;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.Replicas;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.spi.Hold;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out from the server what a session holds, after its own account of it became unsure: an exchange had no answer, an offer did
+ * not arrive. For one thread at a time.
+ */
+final class Reconciliation {
+    private final RedisLayout layout;
+    private final RedisLiveness liveness;
+    private final Ledger ledger;
+    private final Planner planner;
+    private final ArmedWire wire;
+
+    Reconciliation(RedisLayout layout, RedisLiveness liveness, Planner planner, ArmedWire wire) {
+        this.layout = layout;
+        this.liveness = liveness;
+        this.ledger = liveness.ledger();
+        this.planner = planner;
+        this.wire = wire;
+    }
+
+    /** Returns false if the session is not among the living, so that there is nothing to rename. */
+    boolean rename(Deadline deadline) {
+        while (true) {
+            String uncertain = liveness.uncertainName();
+            View view = wire.rearm(0, deadline);
+            if (uncertain != null) {
+                CommandBatch question = new CommandBatch();
+                int score = question.add(RedisVerb.ZSCORE, layout.lives(), uncertain);
+                liveness.endRename(!wire.ask(question, deadline).get(score).isNil());
+                view = wire.rearm(0, deadline);
+            }
+            if (!view.isMember()) {
+                return false;
+            }
+            CommandBatch batch = new CommandBatch().multi();
+            liveness.rename(batch, liveness.beginRename(), view.deadlineMillis());
+            touch(batch, view);
+            batch.exec();
+            boolean done = wire.commit(batch, deadline);
+            liveness.endRename(done);
+            if (done) {
+                return true;
+            }
+        }
+    }
+
+    void touch(CommandBatch batch, View view) {
+        if (view.control() != null) {
+            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+        }
+    }
+
+    /** What is in the session's set is held by it, and nothing else is. */
+    void settle(Attempt attempt, View view, Deadline deadline) {
+        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
+        List<Hold> gone = attempt.toGiveBack().stream()
+                .filter(hold -> !mine.contains(hold.slot()))
+                .toList();
+        gone.forEach(ledger::remove);
+        attempt.toGiveBack().removeAll(gone);
+        if (attempt.isDoubtful()) {
+            List<Hold> taken = attempt.taken();
+            attempt.forget(taken);
+            attempt.toGiveBack().addAll(taken.stream().filter(ledger::has).toList());
+        }
+        adopt(attempt, view, deadline);
+        if (attempt.isDoubtful()) {
+            attempt.giveBackSpare();
+        }
+        attempt.serve();
+    }
+
+    /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */
+    void adopt(Attempt attempt, View view, Deadline deadline) {
+        List<Integer> unknownSlots = surplus(view);
+        if (unknownSlots.isEmpty()) {
+            return;
+        }
+        String[] slots =
+                unknownSlots.stream().map(slot -> Integer.toString(slot)).toArray(String[]::new);
+        CommandBatch batch = new CommandBatch();
+        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
+        int counts = batch.add(RedisVerb.HMGET, with(layout.epochs(), slots));
+        Replies replies = wire.ask(batch, deadline);
+        List<Hold> found = new ArrayList<>();
+        long base = view.control() == null ? 0 : view.control().base();
+        for (int i = 0; i < slots.length; i++) {
+            HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
+            String stored = replies.get(counts).list().get(i).textOrNull();
+            long count = Reply.digits(stored);
+            boolean damaged = stored != null && count < 0;
+            Hold hold = damaged
+                    ? new Hold(unknownSlots.get(i), 0, 0)
+                    : adopted(unknownSlots.get(i), note, Math.max(0, count), base);
+            ledger.add(hold);
+            (damaged ? attempt.toGiveBack() : found).add(hold);
+        }
+        planner.losePlace();
+        attempt.spare().addAll(found);
+    }
+
+    private Hold adopted(int slot, @Nullable HoldNote note, long count, long base) {
+        HoldNote known = note == null ? new HoldNote(1, base, 0, HoldNote.BY_COUNT) : note;
+        if (known.first() != HoldNote.BY_COUNT && known.first() <= ledger.lastEpoch(slot)) {
+            known = new HoldNote(1, base, 0, HoldNote.BY_COUNT);
+        }
+        return known.hold(slot, count);
+    }
+
+    List<Integer> surplus(View view) {
+        Set<Integer> mine = view.mine();
+        return mine == null
+                ? List.of()
+                : mine.stream().filter(slot -> ledger.holdOf(slot) == null).toList();
+    }
+
+    private static String[] with(String key, String[] slots) {
+        String[] arguments = new String[slots.length + 1];
+        arguments[0] = key;
+        System.arraycopy(slots, 0, arguments, 1, slots.length);
+        return arguments;
+    }
+
+    /** What the lost transaction may have granted counts only if it would count otherwise. */
+    void requireConfirmed(Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        Replicas replicas = liveness.replicas();
+        int confirmed = replicas.ask(batch);
+        if (!batch.isEmpty()) {
+            replicas.require(wire.ask(batch, deadline), confirmed);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The nodes of a cluster, by the hash slots that they have. What a node answers with MOVED is believed for that slot; the whole
+ * picture is asked for at the start, and when a node that should have a slot cannot be reached.
+ */
+public final class ClusterServers implements Servers {
+    /** So many nodes are asked for the picture at a time. */
+    private static final int ASKED = 5;
+
+    private final RedisConnector connector;
+    private final List<HostAndPort> seeds;
+    private final Credentials credentials;
+    private final Map<Integer, HostAndPort> owners = new ConcurrentHashMap<>();
+
+    ClusterServers(RedisConnector connector, List<HostAndPort> seeds, Credentials credentials) {
+        this.connector = connector;
+        this.seeds = seeds;
+        this.credentials = credentials;
+    }
+
+    @Override
+    public CompletableFuture<HostAndPort> serverOf(String key) {
+        int slot = SlotHash.getSlot(key);
+        HostAndPort known = owners.get(slot);
+        if (known != null) {
+            return CompletableFuture.completedFuture(known);
+        }
+        return look().thenApply(unused -> {
+            HostAndPort found = owners.get(slot);
+            if (found == null) {
+                throw new BackendUnavailableException("No node of the cluster has the hash slot " + slot, null);
+            }
+            return found;
+        });
+    }
+
+    @Override
+    public void forget(HostAndPort server) {
+        owners.values().removeIf(server::equals);
+    }
+
+    private CompletableFuture<Void> look() {
+        Set<HostAndPort> candidates = new HashSet<>(owners.values());
+        candidates.addAll(seeds);
+        List<HostAndPort> asked = new ArrayList<>(candidates);
+        Collections.shuffle(asked);
+        List<HostAndPort> some = List.copyOf(asked.subList(0, Math.min(ASKED, asked.size())));
+        return Servers.firstAnswer(some, this::slots).thenAccept(found -> {
+            owners.clear();
+            owners.putAll(found);
+        });
+    }
+
+    private CompletableFuture<Map<Integer, HostAndPort>> slots(HostAndPort node) {
+        CommandBatch question = new CommandBatch();
+        int slots = question.add(RedisVerb.CLUSTER, "SLOTS");
+        return connector.askOnce(node, credentials, question).thenApply(replies -> {
+            String error = replies.all().get(slots).error();
+            if (error != null && error.contains("cluster support disabled")) {
+                throw new IncompatibleStateException(
+                        "Redis at " + node + " is no node of a cluster: write redis: instead of redis-cluster:", null);
+            }
+            return read(replies.get(slots), node);
+        });
+    }
+
+    /** Each entry is the first and the last slot of a range and the nodes that have it, the master first: its address, port and more. */
+    private static Map<Integer, HostAndPort> read(Reply reply, HostAndPort asked) {
+        Map<Integer, HostAndPort> owners = new ConcurrentHashMap<>();
+        for (Reply entry : reply.list()) {
+            List<Reply> range = entry.list();
+            List<Reply> master = range.get(2).list();
+            String host = master.get(0).textOrNull();
+            HostAndPort owner = address(host, (int) master.get(1).number(), asked);
+            for (int slot = (int) range.get(0).number(); slot <= range.get(1).number(); slot++) {
+                owners.put(slot, owner);
+            }
+        }
+        return owners;
+    }
+
+    /** A node that does not know its own address leaves it out: then it is the one that it was asked at. */
+    private static HostAndPort address(@Nullable String host, int port, HostAndPort asked) {
+        return new HostAndPort(host == null || host.isEmpty() || host.equals("?") ? asked.host() : host, port);
+    }
+
+    @Override
+    public boolean isElsewhere(String error, HostAndPort from) {
+        if (error.startsWith("MOVED ")) {
+            String[] parts = error.split(" ", 3);
+            HostAndPort owner = HostAndPort.parse(parts[2], from.port());
+            owners.put(
+                    (int) Reply.digits(parts[1]), parts[2].startsWith(":") ? address("", owner.port(), from) : owner);
+            return true;
+        }
+        // A slot that is on its way: its keys are at two nodes until it has arrived.
+        return error.startsWith("ASK ") || error.startsWith("TRYAGAIN");
+    }
+
+    @Override
+    public boolean areReplicated() {
+        return false;
+    }
+}

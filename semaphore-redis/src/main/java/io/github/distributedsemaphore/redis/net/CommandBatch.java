@@ -1,0 +1,246 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import io.lettuce.core.protocol.RedisCommand;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Commands that go to the server in one write, at most one transaction among them. Each is known by the index that {@link
+ * #add} returned. For one thread.
+ */
+public final class CommandBatch {
+    private final List<RedisCommand<String, String, Reply>> commands = new ArrayList<>();
+    private final List<ReplyOutput> outputs = new ArrayList<>();
+
+    /** Volatile, because another thread may give the batch up. */
+    private volatile @Nullable CompletableFuture<Reply> last;
+
+    private int multi = -1;
+    private int exec = -1;
+    private boolean moves;
+
+    public int add(RedisVerb verb, String... arguments) {
+        CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8);
+        for (int i = 0; i < arguments.length; i++) {
+            if (i == 0) {
+                args.addKey(arguments[i]);
+            } else {
+                args.addValue(arguments[i]);
+            }
+        }
+        return add(verb, args);
+    }
+
+    private int add(ProtocolKeyword verb, CommandArgs<String, String> args) {
+        ReplyOutput output = new ReplyOutput();
+        outputs.add(output);
+        commands.add(new Command<>(verb, output, args));
+        return commands.size() - 1;
+    }
+
+    /**
+     * Sends the commands so that no command of another batch comes between them. Any thread may call it at any time; each batch is sent
+     * once.
+     *
+     * @param connection one that {@link RedisConnector} opened
+     */
+    void sendOn(StatefulRedisConnection<String, String> connection) {
+        RedisCommand<String, String, Reply> unused = connection.dispatch(new Whole());
+    }
+
+    /**
+     * Stands for all commands on their way to the connection's thread. Given a list of commands, Lettuce hands over each for itself, and
+     * those of two threads mix: a transaction gets a command that is not its own.
+     */
+    private final class Whole extends Command<String, String, Reply> {
+        private Whole() {
+            super(RedisVerb.BATCH, new ReplyOutput());
+        }
+
+        private List<RedisCommand<String, String, Reply>> parts() {
+            return commands;
+        }
+
+        /** The connection breaks or is closed before anything is written. */
+        @Override
+        public boolean completeExceptionally(Throwable failure) {
+            fail(failure);
+            return super.completeExceptionally(failure);
+        }
+
+        @Override
+        public void cancel() {
+            fail(new CancellationException("the connection was closed"));
+            super.cancel();
+        }
+    }
+
+    /** Puts the commands in the place of what stands for them, on the connection's thread. One of these is in each connection. */
+    static final class Unpacking extends ChannelOutboundHandlerAdapter {
+        @Override
+        public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+            ChannelFuture unused = context.write(message instanceof Whole batch ? batch.parts() : message, promise);
+        }
+    }
+
+    public CommandBatch multi() {
+        multi = add(RedisVerb.MULTI);
+        return this;
+    }
+
+    public void exec() {
+        exec = add(RedisVerb.EXEC);
+    }
+
+    /** The same commands, to be sent again: each can be answered once only. */
+    CommandBatch again() {
+        CommandBatch copy = new CommandBatch();
+        commands.forEach(command -> copy.add(command.getType(), command.getArgs()));
+        copy.multi = multi;
+        copy.exec = exec;
+        copy.moves = moves;
+        return copy;
+    }
+
+    /** The batch changes something without a transaction. */
+    public void moves() {
+        moves = true;
+    }
+
+    /** Whether something may have changed if no reply comes. */
+    boolean mayChange() {
+        return moves || exec >= 0;
+    }
+
+    /**
+     * Ends with the last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for.
+     *
+     * <p>It is not the command itself: Lettuce does not write a command that is done, and a transaction without its EXEC would swallow the
+     * commands behind it.
+     */
+    CompletableFuture<Reply> last() {
+        CompletableFuture<Reply> known = last;
+        if (known == null) {
+            int index = commands.size() - 1;
+            AsyncCommand<String, String, Reply> command = new AsyncCommand<>(commands.get(index));
+            commands.set(index, command);
+            CompletableFuture<Reply> own = new CompletableFuture<>();
+            CompletableFuture<?> unused = command.whenComplete((reply, failure) -> {
+                if (failure == null) {
+                    own.complete(reply);
+                } else {
+                    own.completeExceptionally(failure);
+                }
+            });
+            known = own;
+            last = known;
+        }
+        return known;
+    }
+
+    /** No reply is waited for any longer. Does nothing if it is there, or if nobody waits for it. */
+    public void giveUp() {
+        fail(new TimeoutException("no reply in time"));
+    }
+
+    private void fail(Throwable failure) {
+        CompletableFuture<Reply> waitedFor = last;
+        if (waitedFor != null) {
+            waitedFor.completeExceptionally(failure);
+        }
+    }
+
+    public boolean isEmpty() {
+        return commands.isEmpty();
+    }
+
+    /** The replies, once all have arrived. */
+    Replies replies() {
+        return new Replies(outputs.stream().map(ReplyOutput::reply).toList(), multi, exec);
+    }
+
+    /**
+     * Collects a reply of any shape. An error within a list is an element like any other: a command that fails inside a
+     * transaction does not undo the others, so each has to be looked at.
+     */
+    private static final class ReplyOutput extends CommandOutput<String, String, Reply> {
+        /** The lists that are not complete yet, the innermost first; a nil list is open and takes nothing. */
+        private final Deque<Frame> open = new ArrayDeque<>();
+
+        private record Frame(@Nullable List<Reply> elements) {}
+
+        ReplyOutput() {
+            super(StringCodec.UTF8, Reply.NIL);
+        }
+
+        @Override
+        public void set(@Nullable ByteBuffer bytes) {
+            add(bytes == null ? Reply.NIL : new Reply(StringCodec.UTF8.decodeValue(bytes)));
+        }
+
+        @Override
+        public void setSingle(@Nullable ByteBuffer bytes) {
+            set(bytes);
+        }
+
+        @Override
+        public void set(long integer) {
+            add(new Reply(integer));
+        }
+
+        @Override
+        public void setError(ByteBuffer error) {
+            if (open.isEmpty()) {
+                super.setError(error);
+            } else {
+                add(new Reply(new Reply.Failure(decodeString(error))));
+            }
+        }
+
+        @Override
+        public void multi(int count) {
+            List<Reply> elements = count < 0 ? null : new ArrayList<>(count);
+            add(elements == null ? Reply.NIL : new Reply(elements));
+            open.push(new Frame(elements));
+        }
+
+        @Override
+        public void complete(int depth) {
+            if (open.size() > depth) {
+                open.pop();
+            }
+        }
+
+        private void add(Reply reply) {
+            Frame frame = open.peek();
+            if (frame == null) {
+                output = reply;
+            } else if (frame.elements() != null) {
+                frame.elements().add(reply);
+            }
+        }
+
+        /** What arrived, also if it is an error. */
+        Reply reply() {
+            return hasError() ? new Reply(new Reply.Failure(getError())) : get();
+        }
+    }
+}

@@ -1,0 +1,211 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connections of one client. Each session has one of its own for its watch; and of each server that it uses, one is
+ * shared by everything that sends no transaction, and one is for administration. One listens to channels.
+ *
+ * <p>Thread-safe.
+ */
+public final class RedisConnections implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
+    private static final int MOST_ATTEMPTS = 4;
+    private static final Duration SHUTDOWN = Duration.ofSeconds(2);
+
+    /**
+     * How much longer the calls before the first contact may take: on a busy machine the client library loads for seconds. A server
+     * that does not answer is given up after the time-out all the same, for that is counted from the sending.
+     */
+    private static final Duration LOADING = Duration.ofSeconds(30);
+
+    /** Before a server is asked again that sent us elsewhere. */
+    private static final Duration PAUSE = Duration.ofMillis(5);
+
+    private final RedisSettings settings;
+    private final RedisConnector connector;
+    private final Servers servers;
+    private final ReentrantLock sharedLock = new ReentrantLock();
+    private final ExclusiveWire.Pool shared = new ExclusiveWire.Pool(this);
+    private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
+    private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
+    private volatile Optional<Greeting.Server> contacted = Optional.empty();
+
+    /** Prepares connections and makes none. */
+    public RedisConnections(RedisSettings settings) {
+        this.settings = settings;
+        this.connector = new RedisConnector(settings);
+        RedisAddress address = settings.address();
+        this.servers = switch (address.kind()) {
+            case SERVER -> new Servers.Single(address.hosts().get(0));
+            case SENTINEL ->
+                new SentinelServers(connector, address.hosts(), address.master(), settings.sentinelCredentials());
+            case CLUSTER -> new ClusterServers(connector, address.hosts(), settings.credentials());
+        };
+    }
+
+    /** For messages. */
+    public String endpoint() {
+        return settings.address().toString();
+    }
+
+    /** By when a call that starts now has to be over. */
+    public Deadline callDeadline() {
+        Duration most = contacted.isEmpty() ? settings.timeout().plus(LOADING) : settings.timeout();
+        return Deadline.after(System.nanoTime(), most);
+    }
+
+    /** Opens a connection to the server that has the key. */
+    public RedisWire open(String key, Deadline deadline) {
+        HostAndPort server = serverOf(key, deadline);
+        try {
+            return open(server, deadline);
+        } catch (BackendUnavailableException e) {
+            servers.forget(server);
+            HostAndPort other = serverOf(key, deadline);
+            if (other.equals(server)) {
+                throw e;
+            }
+            return open(other, deadline);
+        }
+    }
+
+    HostAndPort serverOf(String key, Deadline deadline) {
+        return await(servers.serverOf(key), deadline, endpoint());
+    }
+
+    /** When a server turns a connection away, the end may overtake the reason; another attempt tells it. */
+    private RedisWire open(HostAndPort server, Deadline deadline) {
+        for (int attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {
+            try {
+                return connect(server, deadline);
+            } catch (BackendUnavailableException e) {
+                if (!RedisFailures.isCutInHandshake(e) || deadline.isPast(System.nanoTime())) {
+                    throw e;
+                }
+            }
+        }
+        return connect(server, deadline);
+    }
+
+    private RedisWire connect(HostAndPort server, Deadline deadline) {
+        Greeting greeting = new Greeting(settings, servers.areReplicated());
+        StatefulRedisConnection<String, String> connection =
+                await(connector.connect(server, greeting), deadline, server.toString());
+        Greeting.Server found = greeting.found();
+        contacts.put(server, found);
+        contacted = contacts.values().stream().reduce(Greeting.Server::and);
+        return new RedisWire(connection, server, found.runId(), settings.timeout(), servers, this::ending);
+    }
+
+    /** What holds of all servers that were connected to so far; empty before the first. */
+    public Optional<Greeting.Server> contacted() {
+        return contacted;
+    }
+
+    private static <T> T await(CompletableFuture<T> future, Deadline deadline, String endpoint) {
+        try {
+            return Awaiting.future(future, deadline);
+        } catch (ExecutionException e) {
+            throw RedisFailures.connecting(endpoint, e);
+        } catch (TimeoutException e) {
+            // It may still come about, and then nobody wants it.
+            Future<?> unused = future.thenAccept(late -> {
+                if (late instanceof StatefulRedisConnection<?, ?> connection) {
+                    Future<?> unusedToo = connection.closeAsync();
+                }
+            });
+            throw new BackendUnavailableException("Redis at " + endpoint + " did not let us connect in time", e);
+        }
+    }
+
+    private void ending(RedisWire wire, CompletableFuture<Void> end) {
+        ending.put(wire, end);
+        Future<?> unused = end.whenComplete((done, failure) -> ending.remove(wire));
+    }
+
+    /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
+        return servers.serverOf(settings.prefix())
+                .thenCompose(server -> connector.connectPubSub(server).whenComplete((connection, failure) -> {
+                    if (failure != null) {
+                        servers.forget(server);
+                    }
+                }));
+    }
+
+    /** Runs a task later, on a thread that may not be blocked. */
+    public void later(Runnable task, long millis) {
+        try {
+            Future<?> unused = connector.timer().schedule(task, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("Closed meanwhile", e);
+        }
+    }
+
+    /** Asks on the shared connection of the server that has the key; no transactions. */
+    public Replies ask(String key, CommandBatch batch, Deadline deadline) {
+        CommandBatch next = batch;
+        while (true) {
+            try {
+                return shared(key, deadline).ask(next, deadline);
+            } catch (MovedException e) {
+                if (deadline.isPast(System.nanoTime())) {
+                    throw e;
+                }
+                Awaiting.pause(soon());
+                next = next.again();
+            }
+        }
+    }
+
+    private RedisWire shared(String key, Deadline deadline) {
+        if (!Awaiting.lock(sharedLock, deadline)) {
+            throw new WireException("the connection to " + endpoint() + " is being made", null, false);
+        }
+        try {
+            return shared.wire(key, deadline);
+        } finally {
+            sharedLock.unlock();
+        }
+    }
+
+    /** When to ask again after a server has sent us elsewhere. */
+    public static Deadline soon() {
+        return Deadline.after(System.nanoTime(), PAUSE);
+    }
+
+    @Override
+    public void close() {
+        try {
+            // Lettuce complains of connections that are about to be closed when it shuts down.
+            CompletableFuture<Void> all =
+                    CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new));
+            Awaiting.future(all, Deadline.after(System.nanoTime(), SHUTDOWN));
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("Connections were not closed in order", e);
+        }
+        try {
+            connector.close(SHUTDOWN, Deadline.after(System.nanoTime(), SHUTDOWN.multipliedBy(2)));
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("The client library did not end in order", e);
+        }
+    }
+}

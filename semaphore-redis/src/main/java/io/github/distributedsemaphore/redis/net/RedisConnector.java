@@ -1,0 +1,204 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.TlsSettings;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisChannelWriter;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisReactiveCommandsImpl;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.StatefulRedisConnectionImpl;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.ProtocolVersion;
+import io.lettuce.core.protocol.PushHandler;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes connections. None reconnects by itself: Lettuce would send again what was under way, without the WATCH and without the
+ * MULTI that it was meant to have. Credentials and database are sent by commands of our own, because Lettuce's may report the
+ * end of a connection in place of the reason that the server gave for it.
+ *
+ * <p>Thread-safe; nothing here blocks but {@link #close}.
+ */
+public final class RedisConnector {
+    private static final int THREADS = 2;
+
+    private final RedisSettings settings;
+    private final ClientResources resources;
+    private final RedisClient client;
+
+    RedisConnector(RedisSettings settings) {
+        this.settings = settings;
+        this.resources = ClientResources.builder()
+                .ioThreadPoolSize(THREADS)
+                .computationThreadPoolSize(THREADS)
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .nettyCustomizer(new NettyCustomizer() {
+                    @Override
+                    public void afterChannelInitialized(Channel channel) {
+                        channel.pipeline().addLast(new CommandBatch.Unpacking());
+                    }
+                })
+                .build();
+        this.client = new CommandsClient(resources);
+        ClientOptions.Builder options = ClientOptions.builder()
+                .autoReconnect(false)
+                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+                .pingBeforeActivateConnection(false)
+                // The replies of the newer protocol differ in shape, and it has nothing that we need.
+                .protocolVersion(ProtocolVersion.RESP2)
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(settings.timeout())
+                        .keepAlive(true)
+                        .build())
+                // We wait with bounds of our own: a timer for each command would cost more than the command.
+                .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build());
+        settings.tls().ifPresent(tls -> options.sslOptions(encryption(tls, settings.timeout())));
+        client.setOptions(options.build());
+    }
+
+    /** Opens a connection for commands, on which the server was found to be fit. */
+    CompletableFuture<StatefulRedisConnection<String, String>> connect(HostAndPort server, Greeting greeting) {
+        return greeted(
+                client.connectAsync(StringCodec.UTF8, uri(server)),
+                server,
+                greeting.batch(),
+                replies -> greeting.read(replies, server));
+    }
+
+    /** Opens a connection for channels. */
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectPubSub(HostAndPort server) {
+        CommandBatch greeting = new CommandBatch();
+        settings.addIdentity(greeting);
+        return greeted(client.connectPubSubAsync(StringCodec.UTF8, uri(server)), server, greeting, Replies::requireAll);
+    }
+
+    /** Asks something on a connection that is made for it. */
+    CompletableFuture<Replies> askOnce(HostAndPort server, Credentials credentials, CommandBatch question) {
+        CommandBatch greeting = new CommandBatch();
+        credentials.addTo(greeting);
+        return greeted(client.connectAsync(StringCodec.UTF8, uri(server)), server, greeting, Replies::requireAll)
+                .thenCompose(connection -> dispatched(connection, question, server)
+                        .whenComplete((replies, failure) -> ignore(connection.closeAsync())));
+    }
+
+    private RedisURI uri(HostAndPort server) {
+        return RedisURI.builder()
+                .withHost(server.host())
+                .withPort(server.port())
+                .withSsl(settings.address().encrypted())
+                .withVerifyPeer(SslVerifyMode.FULL)
+                .withTimeout(settings.timeout())
+                .build();
+    }
+
+    private <C extends StatefulRedisConnection<String, String>> CompletableFuture<C> greeted(
+            CompletionStage<C> connecting, HostAndPort server, CommandBatch greeting, Consumer<Replies> check) {
+        return connecting.toCompletableFuture().thenCompose(connection -> {
+            if (greeting.isEmpty()) {
+                return CompletableFuture.completedFuture(connection);
+            }
+            return dispatched(connection, greeting, server)
+                    .thenApply(replies -> {
+                        check.accept(replies);
+                        return connection;
+                    })
+                    .whenComplete((welcome, failure) -> {
+                        if (failure != null) {
+                            ignore(connection.closeAsync());
+                        }
+                    });
+        });
+    }
+
+    /** Sends commands; without an answer in time it fails and the connection is closed. */
+    private CompletableFuture<Replies> dispatched(
+            StatefulRedisConnection<String, String> connection, CommandBatch batch, HostAndPort server) {
+        CompletableFuture<Replies> answer = new CompletableFuture<>();
+        Future<?> timer = timer().schedule(
+                        () -> answer.completeExceptionally(new TimeoutException(server + " did not answer in time")),
+                        settings.timeout().toMillis(),
+                        TimeUnit.MILLISECONDS);
+        ignore(batch.last().whenComplete((reply, failure) -> {
+            timer.cancel(false);
+            // Any other failure is one of the connection, also if Lettuce leaves a text of its own as the reply.
+            if (failure == null || failure instanceof RedisCommandExecutionException) {
+                answer.complete(batch.replies());
+            } else {
+                answer.completeExceptionally(new WireException(server + " ended the connection", failure, false));
+            }
+        }));
+        batch.sendOn(connection);
+        return answer;
+    }
+
+    /** For tasks that do not block. */
+    ScheduledExecutorService timer() {
+        return resources.eventExecutorGroup();
+    }
+
+    private static void ignore(CompletionStage<?> stage) {
+        Future<?> unused = stage.toCompletableFuture();
+    }
+
+    void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
+        Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+    }
+
+    /**
+     * A client whose connections only send commands that are put together here. For every connection Lettuce would make a dynamic
+     * proxy of its five hundred commands, and a reactive form of each. A short-lived process would pay for both.
+     */
+    private static final class CommandsClient extends RedisClient {
+        CommandsClient(ClientResources resources) {
+            super(resources, new RedisURI());
+        }
+
+        @Override
+        protected <K, V> StatefulRedisConnectionImpl<K, V> newStatefulRedisConnection(
+                RedisChannelWriter writer, PushHandler pushes, RedisCodec<K, V> codec, Duration timeout) {
+            return new StatefulRedisConnectionImpl<>(writer, pushes, codec, timeout) {
+                @Override
+                protected @Nullable RedisCommands<K, V> newRedisSyncCommandsImpl() {
+                    return null;
+                }
+
+                @Override
+                protected @Nullable RedisReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {
+                    return null;
+                }
+            };
+        }
+    }
+
+    private static SslOptions encryption(TlsSettings tls, Duration timeout) {
+        SslOptions.Builder options = SslOptions.builder().jdkSslProvider().handshakeTimeout(timeout);
+        tls.trust().ifPresent(options::trustManager);
+        tls.identity().ifPresent(options::keyManager);
+        return options.build();
+    }
+}

@@ -1,0 +1,155 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection. It does not reconnect: a new connection has no WATCH, so what was decided under the old one must not be
+ * sent on it. After a {@link WireException} the wire is closed, and its user opens another.
+ *
+ * <p>Thread-safe as long as no transaction is sent; with transactions it has one owner at a time.
+ */
+public final class RedisWire {
+    private final StatefulRedisConnection<String, String> connection;
+    private final HostAndPort server;
+    private final String runId;
+    private final Duration timeout;
+    private final Servers servers;
+    private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /**
+     * Takes a connection.
+     *
+     * @param server where it ends
+     * @param runId names this life of the server; empty if it does not say
+     * @param timeout how long the server may take to answer
+     * @param servers hears when that server sends us elsewhere
+     * @param closing is given the wire, when it is closed, and the end to wait for
+     */
+    RedisWire(
+            StatefulRedisConnection<String, String> connection,
+            HostAndPort server,
+            String runId,
+            Duration timeout,
+            Servers servers,
+            BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
+        this.connection = connection;
+        this.server = server;
+        this.runId = runId;
+        this.timeout = timeout;
+        this.servers = servers;
+        this.closing = closing;
+    }
+
+    HostAndPort server() {
+        return server;
+    }
+
+    /** Names the life of the server at the other end; empty if it does not say. */
+    public String runId() {
+        return runId;
+    }
+
+    public boolean isOpen() {
+        return !closed.get() && connection.isOpen();
+    }
+
+    /**
+     * Sends the commands in one write and waits for all replies, for the time-out at most.
+     *
+     * @throws MovedException if another server is to be asked and nothing was done; the wire is closed then. It is closed too,
+     *     without that, if the transaction was done and only what follows it is another server's
+     */
+    public Replies ask(CommandBatch batch, Deadline deadline) {
+        CompletableFuture<Reply> last = begin(batch);
+        batch.sendOn(connection);
+        try {
+            Awaiting.future(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
+            return replies(batch, null);
+        } catch (ExecutionException e) {
+            return replies(batch, e.getCause());
+        } catch (TimeoutException | CancellationException e) {
+            return replies(batch, e);
+        }
+    }
+
+    /**
+     * Sends the commands in one write and does not wait.
+     *
+     * @param batch is given up by {@link CommandBatch#giveUp}
+     * @param then is given, on a thread that must not wait, what returns or throws as {@link #ask} does
+     */
+    public void send(CommandBatch batch, Consumer<Supplier<Replies>> then) {
+        Future<?> unused = begin(batch).whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
+        batch.sendOn(connection);
+    }
+
+    private CompletableFuture<Reply> begin(CommandBatch batch) {
+        if (!isOpen()) {
+            throw new WireException("the connection to " + server + " is lost", null, false);
+        }
+        return batch.last();
+    }
+
+    /** When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server. */
+    private Replies replies(CommandBatch batch, @Nullable Throwable failure) {
+        if (failure == null || failure instanceof RedisCommandExecutionException) {
+            return here(batch);
+        }
+        close();
+        String what = failure instanceof TimeoutException
+                ? server + " did not answer in time"
+                : "the connection to " + server + (failure instanceof CancellationException ? " was closed" : " broke");
+        throw new WireException(what, failure, batch.mayChange());
+    }
+
+    private Replies here(CommandBatch batch) {
+        Replies replies = batch.replies();
+        for (Reply reply : replies.all()) {
+            String error = reply.error();
+            if (error != null && servers.isElsewhere(error, server)) {
+                close();
+                if (batch.mayChange() && replies.isPartlyDone()) {
+                    throw new WireException(server + " says '" + error + "' to a part", null, true);
+                } else if (!replies.isDone()) {
+                    throw new MovedException(server + " says '" + error + "'");
+                }
+            }
+        }
+        String broken = replies.brokenTransaction();
+        if (broken != null) {
+            // Such as a right that was taken away. The next connection says it in its greeting.
+            close();
+            throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
+        }
+        return replies;
+    }
+
+    /** Sends the commands in one write; nobody waits for the replies. */
+    public void tell(CommandBatch batch) {
+        if (isOpen() && !batch.isEmpty()) {
+            batch.sendOn(connection);
+        }
+    }
+
+    /** Does not wait. */
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            closing.accept(this, connection.closeAsync());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.github.distributedsemaphore.redis.net;
+
+import java.time.Duration;
+
+/**
+ * How many replicas have to have a grant or a renewal before it counts. WAIT tells how many have what this connection wrote,
+ * and with it everything that was written before.
+ *
+ * @param needed how many; 0 to ask nobody
+ * @param atMost how long the server waits for them
+ */
+public record Replicas(int needed, Duration atMost) {
+    public static final int NOT_ASKED = -1;
+
+    /** What replicas are asked for as a part of a call that may take so long. */
+    public static Replicas within(RedisSettings settings, Duration call) {
+        return new Replicas(settings.minReplicas(), call.dividedBy(2));
+    }
+
+    /** Adds the question, after the commands that it is about and outside of their transaction; returns its index. */
+    public int ask(CommandBatch batch) {
+        return needed == 0
+                ? NOT_ASKED
+                : batch.add(RedisVerb.WAIT, Integer.toString(needed), Long.toString(atMost.toMillis()));
+    }
+
+    /**
+     * Looks at the answer.
+     *
+     * @param index what {@link #ask} returned
+     * @throws RedisErrorException if fewer have it
+     */
+    public void require(Replies replies, int index) {
+        if (index == NOT_ASKED) {
+            return;
+        }
+        long have = replies.get(index).number();
+        if (have < needed) {
+            throw new RedisErrorException("NOREPLICAS " + have + " of the " + needed
+                    + " replicas that the setting 'minReplicas' asks for have the change after " + atMost.toMillis()
+                    + " ms");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package io.github.distributedsemaphore.redis.net;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replies to a {@link CommandBatch}.
+ *
+ * @param all in the order of the commands
+ * @param multi the index of MULTI; -1 if there is none
+ * @param exec the index of EXEC; -1 if there is none
+ */
+public record Replies(List<Reply> all, int multi, int exec) {
+    /**
+     * The reply to a command; for one inside the transaction what it did, not that it was queued.
+     *
+     * @throws RedisErrorException if the server refused it
+     */
+    public Reply get(int index) {
+        Reply reply = index > multi && index < exec ? all.get(exec).list().get(index - multi - 1) : all.get(index);
+        String error = reply.error();
+        if (error != null) {
+            throw new RedisErrorException(error);
+        }
+        return reply;
+    }
+
+    /**
+     * The error that MULTI was answered with although commands behind it were done: each for itself, and under no watch.
+     *
+     * @return null if that is not so
+     */
+    @Nullable
+    String brokenTransaction() {
+        String refusal = multi < 0 ? null : all.get(multi).error();
+        if (refusal == null || all.subList(multi + 1, exec).stream().allMatch(reply -> reply.error() != null)) {
+            return null;
+        }
+        return refusal;
+    }
+
+    /** Throws if the server refused any of the commands. */
+    public void requireAll() {
+        for (int i = 0; i < all.size(); i++) {
+            get(i);
+        }
+    }
+
+    /**
+     * Tells whether the transaction was done, the whole of it.
+     *
+     * @return false if it was not, because what it watched was touched
+     * @throws RedisErrorException if the server refused it or a part of it; in the latter case the other parts are done
+     */
+    public boolean committed() {
+        boolean executed = executed();
+        if (executed) {
+            requireAllDone();
+        }
+        return executed;
+    }
+
+    /**
+     * Tells whether the transaction was executed. Parts of it may have failed.
+     *
+     * @return false if it was not, because what it watched was touched
+     * @throws RedisErrorException if the server refused it
+     */
+    public boolean executed() {
+        requireAccepted();
+        return !all.get(exec).isNil();
+    }
+
+    /** Whether there was a transaction, and it was executed. */
+    boolean isDone() {
+        return exec >= 0 && all.get(exec).error() == null && !all.get(exec).isNil();
+    }
+
+    /** Throws if a part of the transaction failed; without one, if any command did. */
+    public void requireAllDone() {
+        if (exec < 0) {
+            requireAll();
+            return;
+        }
+        for (Reply element : all.get(exec).list()) {
+            String error = element.error();
+            if (error != null) {
+                throw new RedisErrorException(error);
+            }
+        }
+    }
+
+    /** Throws if the transaction was refused as a whole: then nothing of it is done. */
+    private void requireAccepted() {
+        String refusal = all.get(exec).error();
+        if (refusal == null) {
+            return;
+        }
+        // "previous errors" says nothing, the command that was not queued does.
+        for (Reply queued : all.subList(multi, exec)) {
+            if (queued.error() != null) {
+                throw new RedisErrorException(queued.error());
+            }
+        }
+        throw new RedisErrorException(refusal);
+    }
+
+    /** The error of a command, inside the transaction or not; null if it was done. */
+    @Nullable
+    public String error(int index) {
+        boolean inside = index > multi && index < exec;
+        return inside
+                ? all.get(exec).list().get(index - multi - 1).error()
+                : all.get(index).error();
+    }
+
+    /** Whether a command that moves or finds one thing did so. */
+    public boolean isOne(int index) {
+        return get(index).number() == 1;
+    }
+
+    /** Whether any of several commands without a transaction was done. */
+    boolean isPartlyDone() {
+        return exec < 0 && all.stream().anyMatch(reply -> reply.error() == null);
+    }
+}

@@ -1,0 +1,77 @@
+package io.github.distributedsemaphore.redis.net;
+
+import io.github.distributedsemaphore.IncompatibleStateException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server that sentinels call the master, after "Guidelines for Redis clients with support for Redis Sentinel": asked for
+ * when there is no connection to one, and then asked itself whether it is.
+ */
+public final class SentinelServers implements Servers {
+    private static final List<String> NOT_MASTER = List.of("READONLY", "MASTERDOWN", "UNBLOCKED");
+
+    private final RedisConnector connector;
+    private final List<HostAndPort> sentinels;
+    private final String master;
+    private final Credentials credentials;
+    private volatile @Nullable HostAndPort known;
+
+    SentinelServers(RedisConnector connector, List<HostAndPort> sentinels, String master, Credentials credentials) {
+        this.connector = connector;
+        this.sentinels = sentinels;
+        this.master = master;
+        this.credentials = credentials;
+    }
+
+    @Override
+    public CompletableFuture<HostAndPort> serverOf(String key) {
+        HostAndPort server = known;
+        return server == null ? ask() : CompletableFuture.completedFuture(server);
+    }
+
+    @Override
+    public void forget(HostAndPort server) {
+        if (server.equals(known)) {
+            known = null;
+        }
+    }
+
+    private CompletableFuture<HostAndPort> ask() {
+        return Servers.firstAnswer(sentinels, this::ask).thenApply(found -> {
+            known = found;
+            return found;
+        });
+    }
+
+    private CompletableFuture<HostAndPort> ask(HostAndPort sentinel) {
+        CommandBatch question = new CommandBatch();
+        int address = question.add(RedisVerb.SENTINEL, "get-master-addr-by-name", master);
+        return connector.askOnce(sentinel, credentials, question).thenApply(replies -> {
+            Reply reply = replies.get(address);
+            if (reply.isNil()) {
+                throw new IncompatibleStateException(
+                        "The sentinel at " + sentinel + " knows no server '" + master
+                                + "': correct the setting 'master'",
+                        null);
+            }
+            return new HostAndPort(
+                    reply.list().get(0).text(), (int) reply.list().get(1).number());
+        });
+    }
+
+    @Override
+    public boolean isElsewhere(String error, HostAndPort from) {
+        boolean elsewhere = NOT_MASTER.stream().anyMatch(error::startsWith);
+        if (elsewhere) {
+            forget(from);
+        }
+        return elsewhere;
+    }
+
+    @Override
+    public boolean areReplicated() {
+        return true;
+    }
+}
