@@ -75,6 +75,11 @@ final class Marks {
         }
     }
 
+    /** Also while it dies: its files are closed some time before the system calls it dead. */
+    static boolean isElsewhere(long process) {
+        return process != ProcessHandle.current().pid();
+    }
+
     static boolean isDead(long process) {
         return ProcessHandle.of(process).filter(ProcessHandle::isAlive).isEmpty();
     }

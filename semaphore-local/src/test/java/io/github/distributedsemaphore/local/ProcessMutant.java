@@ -40,7 +40,7 @@ enum ProcessMutant {
     THE_DEAD_KEEP_THEIR_SLOTS(CrashRules.class, "2.2", "the slot of a killed process is free within") {
         @Override
         boolean refuses(Marks marks) {
-            return marks.count(Marks.Kind.HOLDS, Marks::isDead) > 0;
+            return marks.count(Marks.Kind.HOLDS, Marks::isElsewhere) > 0;
         }
     },
 

@@ -111,7 +111,19 @@ class ProcessMutantsTest {
         return runs.entrySet().stream()
                 .map(run -> DynamicTest.dynamicTest(
                         run.getKey() + " breaks " + run.getKey().rule(),
-                        () -> assertKilled(run.getKey(), run.getValue())));
+                        () -> assertKilled(run.getKey(), run.getValue())))
+                .onClose(() -> awaitEnd(executor));
+    }
+
+    /** All runs start, also where one test only was asked for: the folder is deleted after them. */
+    private static void awaitEnd(ExecutorService executor) {
+        try {
+            assertThat(executor.awaitTermination(5, TimeUnit.MINUTES))
+                    .as("all runs end within 5 minutes")
+                    .isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** In a thread group of its own, so that its run is not blamed for the threads of the others. */
@@ -153,7 +165,8 @@ class ProcessMutantsTest {
         }
         executor.shutdown();
         return runs.entrySet().stream()
-                .map(run -> DynamicTest.dynamicTest(run.getKey().id, () -> assertKept(run.getKey(), run.getValue())));
+                .map(run -> DynamicTest.dynamicTest(run.getKey().id, () -> assertKept(run.getKey(), run.getValue())))
+                .onClose(() -> awaitEnd(executor));
     }
 
     /** A process may also be stopped in the middle of an operation, which holds up all others: then it is tried again. */
