@@ -43,7 +43,7 @@ final class Chart {
      * Draws it.
      *
      * @param backend whose results
-     * @param cells the cells, in the order of the picture; those without a result are left out
+     * @param cells the cells, in the order of the picture; those without a result or with one variant only are left out
      * @param results the folder of the results
      * @return the picture as SVG
      * @throws BrokenRunException if there is no result at all
@@ -73,6 +73,9 @@ final class Chart {
     private void add(JsonObject result) {
         List<Map.Entry<String, JsonElement>> variants =
                 List.copyOf(result.getAsJsonObject("samples").entrySet());
+        if (variants.size() < 2) {
+            return; // nothing to be compared with: the table has it
+        }
         List<Sample> ours = samples(variants.get(0).getValue());
         JsonObject machine = result.getAsJsonObject("machine");
         origins.add(result.get("ended").getAsString().substring(0, 10) + ", " + text(machine, "server") + ", "

@@ -25,8 +25,8 @@ import java.util.concurrent.locks.LockSupport;
  * @param threads how many threads
  * @param rounds how many acquires each makes
  * @param largest the most permits that one acquire asks for
- * @param holdMicros the longest hold in microseconds
- * @param waitMillis the longest wait in milliseconds; the shortest is none
+ * @param holdMicros the longest hold in microseconds, or as long as an attempt takes; 0 for no hold
+ * @param waitMillis the longest wait in milliseconds, or as long as three attempts take; the shortest is none
  * @param budgetMillis after how many milliseconds to stop although there are rounds left
  * @param seed where the random choices come from
  * @param mayFail whether a call may fail because the backend is too slow for it; then the next one is made
@@ -161,9 +161,10 @@ public record Workload(
 
     private void contend(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
         long start = System.nanoTime();
+        long quickestTry = 0;
         for (int i = 0; i < rounds && System.nanoTime() - start < budgetMillis * 1_000_000L; i++) {
             try {
-                turn(semaphore, log, random);
+                quickestTry = turn(semaphore, log, random, quickestTry);
             } catch (BackendUnavailableException | OutcomeUnknownException e) {
                 if (!mayFail) {
                     throw e;
@@ -172,19 +173,31 @@ public record Workload(
         }
     }
 
-    private void turn(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
+    /**
+     * Where an attempt takes longer than holds and waits do, nobody who waits would see a permit come, and hardly ever were all
+     * held at once: there, both take as long as attempts. Returns the nanoseconds of the quickest attempt so far, 0 for none.
+     */
+    private long turn(DistributedSemaphore semaphore, ProcessLog log, Random random, long quickestTry)
+            throws InterruptedException {
         int count = 1 + random.nextInt(largest);
-        Optional<ProcessLog.Grant> grant = random.nextInt(100) < TRIES
+        boolean attempt = random.nextInt(100) < TRIES;
+        long start = System.nanoTime();
+        Optional<ProcessLog.Grant> grant = attempt
                 ? log.tryAcquire(semaphore, count)
-                : log.acquire(semaphore, count, Duration.ofMillis(random.nextInt(waitMillis + 1)));
-        pause(random);
+                : log.acquire(semaphore, count, upTo(Math.max(waitMillis * 1_000_000L, 3 * quickestTry), random));
+        long taken = System.nanoTime() - start;
+        if (holdMicros > 0) {
+            LockSupport.parkNanos(
+                    upTo(Math.max(holdMicros * 1_000L, quickestTry), random).toNanos());
+        }
         grant.ifPresent(log::release);
+        if (!attempt) {
+            return quickestTry;
+        }
+        return quickestTry == 0 ? taken : Math.min(quickestTry, taken);
     }
 
-    private void pause(Random random) {
-        int micros = holdMicros == 0 ? 0 : random.nextInt(holdMicros);
-        if (micros > 0) {
-            LockSupport.parkNanos(micros * 1_000L);
-        }
+    private static Duration upTo(long nanos, Random random) {
+        return Duration.ofNanos((long) (random.nextDouble() * nanos));
     }
 }
