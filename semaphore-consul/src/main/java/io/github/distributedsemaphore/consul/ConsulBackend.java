@@ -48,7 +48,8 @@ final class ConsulBackend implements SemaphoreBackend {
                         Capability.FENCING,
                         Capability.DURABLE_FENCING,
                         Capability.DURABLE_STATE,
-                        Capability.LISTING)
+                        Capability.LISTING,
+                        Capability.ATOMIC_ADMINISTRATION)
                 .detection(settings.ttl(), settings.detection())
                 .lossNoticeBound(lossNotice)
                 .wakeUpBound(Duration.ofSeconds(1))

@@ -28,25 +28,6 @@ class PlantedBugsTest {
                     "return Deadline.after(seen.sent(), Duration",
                     "return Deadline.after(System.nanoTime(), Duration"),
             support(
-                    "a renewal revives all that the session ever had",
-                    "14.1",
-                    "the holder is told of its loss",
-                    "CasSession.java",
-                    "private volatile boolean ended;",
-                    "private volatile boolean ended; private final Set<Hold> ever = new HashSet<>();",
-                    "for (Hold hold : holds) { states.put(",
-                    """
-                    ever.addAll(holds);
-                    for (Hold hold : ever) {
-                        if (row.held.putIfAbsent(hold.slot(), new CasRow.Held(id, hold, row.leaseEnd, 0, backend.settings().self())) == null) {
-                            row.touch();
-                        }
-                    }
-                    for (Hold hold : holds) { states.put(
-                    """,
-                    "answers.clear(); for (Hold hold : request.giveBack()) {",
-                    "answers.clear(); ever.removeAll(request.giveBack()); for (Hold hold : request.giveBack()) {"),
-            support(
                     "a release compares no epochs",
                     "4.4",
                     "successor in the same client",

@@ -22,6 +22,9 @@ public abstract class InterruptRules {
     /** Calls for permits of a full semaphore, and for the release of its slot that was removed. */
     private static final WaitingCalls.For[] OF_HOLDERS = {WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER};
 
+    /** A call waits first for an answer, then for a permit, then between two questions: an interrupt finds it in each of them. */
+    private static final int[] MOMENTS_MILLIS = {0, 20, 100};
+
     /** Takes all permits of a semaphore of three, and shrinks it to two. */
     private static List<Permit> full(TckFixture tck, String name) {
         List<Permit> held = tck.take(tck.client().semaphore(name), 3);
@@ -41,13 +44,16 @@ public abstract class InterruptRules {
         String name = tck.create(3);
         List<Permit> held = full(tck, name);
         for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
-            Task<Boolean> waiter = interrupted(tck, call, name, false);
-            waiter.awaitBlocked();
-            long since = System.nanoTime();
-            waiter.interrupt();
-            tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
-            assertFlag(call, waiter);
-            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
+            for (int millis : MOMENTS_MILLIS) {
+                Task<Boolean> waiter = interrupted(tck, call, name, false);
+                waiter.awaitBlocked();
+                Pause.millis(millis == 0 ? 0 : millis + tck.random().nextInt(millis));
+                long since = System.nanoTime();
+                waiter.interrupt();
+                tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
+                assertFlag(call, waiter);
+                tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
+            }
         }
         held.forEach(Permit::close);
         tck.assertFree(name, 2);

@@ -87,7 +87,7 @@ public final class KitRunner {
         return listener.outcome(reports.resolve(BackendTck.class.getSimpleName()));
     }
 
-    /** That the backend is away or refuses its client is told at once, and not by each test. */
+    /** An absent backend, or one that refuses its client, is reported once before all tests, not by each test. */
     private static void requireAnswer(SemaphoreTckHarness harness) {
         try (SemaphoreClient client = harness.connect(ClientSpec.plain())) {
             client.ping(ANSWER);

@@ -90,6 +90,10 @@ public abstract class PauseRules {
         String name = tck.create(2);
         Agent agent = tck.agent();
         List<AgentPermits> lost = List.of(agent.take(name), agent.take(name));
+        // Until they have been renewed: what a renewal once knew it might renew for ever.
+        Pause.millis(Duration.ofNanos(lost.get(1).validUntil() - lost.get(1).returned())
+                        .toMillis()
+                / 2);
         agent.stop();
         Pause.millis(
                 tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet()).toMillis());

@@ -36,7 +36,7 @@ public interface CasStore extends AutoCloseable {
      */
     record Change(String name, long expected, String value, String hint) {}
 
-    /** The hint for every client that waits. A store passes it too when it cannot tell whom a change concerns, as after a lost connection. */
+    /** The hint that concerns every waiting client. After a lost connection a store passes it, because hints may have been lost. */
     String EVERYBODY = "*";
 
     /**

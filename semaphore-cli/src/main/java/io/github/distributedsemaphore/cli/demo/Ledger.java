@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Everything the workers told. Asks nothing of the library whose promises it is there to check. Thread-safe. */
+/** Everything that the workers reported. Does not use the library, whose promises it checks. Thread-safe. */
 final class Ledger {
     private final List<Turn> ended = new ArrayList<>();
     private final Map<Integer, Turn> open = new LinkedHashMap<>();

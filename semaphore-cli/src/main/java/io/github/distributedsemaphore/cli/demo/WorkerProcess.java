@@ -84,7 +84,7 @@ final class WorkerProcess {
         }
     }
 
-    /** Kills the worker as {@code kill -9} does, and returns once it is dead and its last words are told. */
+    /** Kills the worker as {@code kill -9} does, and returns once it is dead and all that it wrote has been passed on. */
     void kill() throws InterruptedException {
         process.destroyForcibly();
         process.waitFor();

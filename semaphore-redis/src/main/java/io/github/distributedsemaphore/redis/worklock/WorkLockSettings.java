@@ -35,7 +35,7 @@ record WorkLockSettings(Duration lockTimeout, int maxAttempts, Duration doneRete
         }
     }
 
-    /** The marker is kept for the default time, but long enough for every worker that waits. */
+    /** The marker is kept for the default time, or for as long as a worker may wait if that is longer. */
     static Duration defaultRetention(Duration lockTimeout) {
         Duration atLeast = expiry(lockTimeout);
         return atLeast.compareTo(DEFAULT_DONE_RETENTION) > 0 ? atLeast : DEFAULT_DONE_RETENTION;

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Loss: told once at most, and not of a permit that was released before. */
+/** A loss is reported at most once, and never for a permit that was released before. */
 final class LossCheck {
     private LossCheck() {}
 
