@@ -280,7 +280,7 @@ final class Exchanges {
                 work.ask();
             }
             if (queue.isAnyoneWaiting()) {
-                wakeups.afterRefusal(result.recheck());
+                wakeups.afterRefusal(result.recheck(), result.ahead());
                 work.watch();
             }
         } finally {

@@ -17,6 +17,11 @@ final class Wakeups {
     /** A watch outlasts its last waiter by this, so that a busy semaphore does not open one for each. */
     private static final long LINGER_NANOS = 50_000_000;
 
+    /** Behind so many clients, one asks so many times more seldom: many have to be served before anything is for it. */
+    private static final int FAR_BACK = 16;
+
+    private static final int MORE_SELDOM = 8;
+
     private final Coordinator coordinator;
     private final ReentrantLock lock;
     private final Environment environment;
@@ -27,6 +32,9 @@ final class Wakeups {
 
     /** When to ask again for waiting callers, with or without a hint. */
     private Deadline recheck = Deadline.NEVER;
+
+    /** Whether many clients wait before this one. */
+    private boolean farBack;
 
     /** Until when the watch outlasts the last waiter; never while somebody waits. */
     private Deadline lingerEnd = Deadline.NEVER;
@@ -91,6 +99,7 @@ final class Wakeups {
     private void hint() {
         lock.lock();
         try {
+            farBack = false;
             coordinator.hinted();
         } finally {
             lock.unlock();
@@ -98,10 +107,17 @@ final class Wakeups {
         coordinator.passOn();
     }
 
-    /** Waiters were refused: look again on a timer, jittered so that clients do not do so in step. */
-    void afterRefusal(Deadline earliest) {
+    /** Waiters were refused: look again on a timer. */
+    void afterRefusal(Deadline earliest, int ahead) {
+        farBack = ahead >= FAR_BACK;
+        lookLater(earliest);
+    }
+
+    /** Jittered, so that clients do not look in step. */
+    private void lookLater(Deadline earliest) {
         lingerEnd = Deadline.NEVER;
-        long jittered = recheckNanos / 2 + environment.random(Math.max(1, recheckNanos / 2));
+        long longest = farBack && watch != null ? MORE_SELDOM * recheckNanos : recheckNanos;
+        long jittered = longest / 2 + environment.random(Math.max(1, longest / 2));
         by(Deadline.at(environment.nanoTime() + jittered).earlier(earliest));
     }
 
@@ -173,6 +189,6 @@ final class Wakeups {
         watchTried = watch != null;
         coordinator.ask();
         // Also when the exchange does not come about now, for another one is under way, somebody has to look again.
-        afterRefusal(Deadline.NEVER);
+        lookLater(Deadline.NEVER);
     }
 }

@@ -21,6 +21,7 @@ public final class ExchangeResult {
     private final Deadline validUntil;
     private final Deadline recheck;
     private final boolean othersWaiting;
+    private final int ahead;
     private final Duration yieldFor;
     private final OptionalLong sent;
 
@@ -30,6 +31,7 @@ public final class ExchangeResult {
         this.validUntil = from.validUntil;
         this.recheck = from.recheck;
         this.othersWaiting = from.othersWaiting;
+        this.ahead = from.ahead;
         this.yieldFor = from.yieldFor;
         this.sent = from.sent;
     }
@@ -55,6 +57,7 @@ public final class ExchangeResult {
                 .validUntil(validUntil)
                 .recheck(recheck)
                 .othersWaiting(othersWaiting)
+                .ahead(ahead)
                 .yieldFor(yieldFor);
         copy.sent = sent;
         return copy;
@@ -106,6 +109,15 @@ public final class ExchangeResult {
     }
 
     /**
+     * Returns how many clients wait before this one, at least.
+     *
+     * @return see {@link Builder#ahead}
+     */
+    public int ahead() {
+        return ahead;
+    }
+
+    /**
      * Returns for how long other clients have their turn.
      *
      * @return zero if nobody needs one, see {@link Builder#yieldFor}
@@ -135,6 +147,7 @@ public final class ExchangeResult {
         private Deadline validUntil = Deadline.NEVER;
         private Deadline recheck = Deadline.NEVER;
         private boolean othersWaiting = true;
+        private int ahead;
         private Duration yieldFor = Duration.ZERO;
         private OptionalLong sent = OptionalLong.empty();
 
@@ -179,7 +192,7 @@ public final class ExchangeResult {
         /**
          * Says when a slot may become free without a hint, such as the earliest known end of a lease that is not renewed; or
          * when to poll, where the backend has no hints. The engine asks about then, not more often than every millisecond.
-         * By default {@link Deadline#NEVER}: nothing is known, and the engine asks once a second.
+         * By default {@link Deadline#NEVER}: nothing is known, and the engine asks once a second, or as {@link #ahead} says.
          *
          * @param instant the earliest
          * @return this
@@ -198,6 +211,18 @@ public final class ExchangeResult {
          */
         public Builder othersWaiting(boolean waiting) {
             othersWaiting = waiting;
+            return this;
+        }
+
+        /**
+         * Says how many clients wait before this one, at least. Behind many, and while there is a watch, the engine asks more
+         * seldom without a hint, so that a long queue does not keep the server busy. By default zero: it is not known.
+         *
+         * @param clients how many; those further back need not be counted
+         * @return this
+         */
+        public Builder ahead(int clients) {
+            ahead = clients;
             return this;
         }
 

@@ -63,6 +63,39 @@ class WakingUpTest {
     }
 
     @Test
+    void farBackInALongQueueTheTimerIsSlower() {
+        Stage stage = new Stage(1, "recheck=1s");
+        stage.takeAsOther();
+        stage.answers = answer -> answer.toBuilder().ahead(16).build();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(1_000);
+        int before = stage.calls("exchange");
+        stage.passMillis(16_000);
+        assertThat(stage.calls("exchange") - before).isBetween(2, 4);
+        stage.server.removeHolder(Stage.NAME, 1);
+        stage.passMillis(8_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void withoutAWatchTheTimerIsNoSlowerForALongQueue() {
+        Stage stage = new Stage(1, "recheck=1s");
+        stage.takeAsOther();
+        stage.answers = answer -> answer.toBuilder().ahead(16).build();
+        for (int i = 0; i < 20; i++) {
+            stage.before("watch", () -> {
+                throw new BackendUnavailableException("not now", null);
+            });
+        }
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        int before = stage.calls("exchange");
+        stage.passMillis(5_000);
+        assertThat(stage.calls("exchange") - before).isGreaterThanOrEqualTo(5);
+        assertThat(waiting).isNotDone();
+    }
+
+    @Test
     void theKnownEndOfALeaseIsLookedForAtItsTime() {
         Stage stage = new Stage(1, "recheck=1m");
         assertThat(stage.others.tryAcquire()).isPresent();

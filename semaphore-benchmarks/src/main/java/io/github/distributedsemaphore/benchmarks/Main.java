@@ -15,6 +15,7 @@ import picocli.CommandLine.Command;
             PostgresCommand.class,
             RabbitCommand.class,
             EngineCommand.class,
+            ScaleCommand.class,
             WorkerCommand.class
         })
 public final class Main implements Runnable {

@@ -40,7 +40,7 @@ final class PostgresCommand extends CellsCommand {
 
         @Override
         public MeasuredServer start(Cell cell, Path folder) {
-            return new PostgresProcess(folder);
+            return new PostgresProcess(folder, 200);
         }
     }
 }

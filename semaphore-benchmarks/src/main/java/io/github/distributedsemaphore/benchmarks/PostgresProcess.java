@@ -34,7 +34,7 @@ final class PostgresProcess implements MeasuredServer {
     private final Process process;
     private final Connection connection;
 
-    PostgresProcess(Path folder) {
+    PostgresProcess(Path folder, int mostConnections) {
         home = folder.resolve("postgresql-" + port);
         Path data = home.resolve("data");
         log = home.resolve("log");
@@ -60,7 +60,7 @@ final class PostgresProcess implements MeasuredServer {
                     "-k",
                     "",
                     "-c",
-                    "max_connections=200");
+                    "max_connections=" + mostConnections);
         } catch (IOException e) {
             throw new BrokenRunException("no PostgreSQL server; install it (Debian: apt-get install postgresql)", e);
         }

@@ -577,6 +577,7 @@ final class RedisExchange {
                 .validUntil(liveness.validUntil(view.sentNanos(), view.deadlineMillis(), view.serverMicros()))
                 .recheck(recheck)
                 .othersWaiting(planner.othersWait(view))
+                .ahead(view.ahead(liveness.client()).size())
                 .build();
     }
 
