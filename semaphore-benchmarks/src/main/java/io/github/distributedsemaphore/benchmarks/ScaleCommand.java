@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -176,7 +177,7 @@ final class ScaleCommand implements Runnable {
             line(out, "requests for each grant", granted == 0 ? Double.NaN : (double) busy.commands() / granted);
             line(out, "processors of the server", busy.cpuMicros() / 1e6 / seconds);
             line(out, "longest wait, seconds", longest / 1e9);
-            line(out, "acquires that failed", failures.sum());
+            line(out, "acquires that failed", (double) failures.sum());
             line(out, "all permits of the dead are free after, seconds", freed.toMillis() / 1e3);
             out.flush();
         } finally {
@@ -203,7 +204,7 @@ final class ScaleCommand implements Runnable {
 
     private void takeTurns(DistributedSemaphore semaphore, ScheduledExecutorService timer) {
         long start = System.nanoTime();
-        CompletableFuture<?> unused = semaphore.acquireAsync().whenComplete((permit, failure) -> {
+        CompletableFuture<?> unusedTurn = semaphore.acquireAsync().whenComplete((permit, failure) -> {
             if (failure != null) {
                 if (goingOn) {
                     failures.increment();
@@ -214,7 +215,8 @@ final class ScaleCommand implements Runnable {
             longestWait.accumulateAndGet(System.nanoTime() - start, Math::max);
             grants.increment();
             if (goingOn) {
-                timer.schedule(() -> release(permit, semaphore, timer), HOLD.toMillis(), TimeUnit.MILLISECONDS);
+                Future<?> unused =
+                        timer.schedule(() -> release(permit, semaphore, timer), HOLD.toMillis(), TimeUnit.MILLISECONDS);
             }
         });
     }
