@@ -90,7 +90,7 @@ public abstract class PauseRules {
         String name = tck.create(2);
         Agent agent = tck.agent();
         List<AgentPermits> lost = List.of(agent.take(name), agent.take(name));
-        // Until they have been renewed: what a renewal once knew it might renew for ever.
+        // The pause begins after a renewal. A wrong client may keep a list of all that it has renewed.
         Pause.millis(Duration.ofNanos(lost.get(1).validUntil() - lost.get(1).returned())
                         .toMillis()
                 / 2);
