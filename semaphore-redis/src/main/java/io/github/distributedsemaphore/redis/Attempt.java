@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
@@ -40,6 +42,8 @@ final class Attempt {
     private boolean leftToOthers;
     private boolean joined;
     private int conflicts;
+    private long sentNanos;
+    private boolean backsOff;
     private int freed;
     private @Nullable Step inFlight;
 
@@ -184,6 +188,7 @@ final class Attempt {
 
     void sent(Step step) {
         inFlight = step;
+        sentNanos = System.nanoTime();
     }
 
     /** The step was done. */
@@ -198,8 +203,19 @@ final class Attempt {
     void undone() {
         if (inFlight != null) {
             conflicts++;
+            backsOff = conflicts > 1;
         }
         inFlight = null;
+    }
+
+    /** Whether transactions fail again and again, so that it is time to let others go first. */
+    boolean hasToBackOff() {
+        return backsOff;
+    }
+
+    void backOff(Deadline deadline) {
+        backsOff = false;
+        Awaiting.backOff(System.nanoTime() - sentNanos, conflicts - 2, deadline);
     }
 
     /** Whether the session began to live. */

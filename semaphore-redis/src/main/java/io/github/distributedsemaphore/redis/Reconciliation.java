@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replicas;
@@ -33,7 +34,8 @@ final class Reconciliation {
 
     /** Returns false if the session is not among the living, so that there is nothing to rename. */
     boolean rename(Deadline deadline) {
-        while (true) {
+        for (int failures = 0; ; failures++) {
+            long start = System.nanoTime();
             String uncertain = liveness.uncertainName();
             View view = wire.rearm(0, deadline);
             if (uncertain != null) {
@@ -54,6 +56,8 @@ final class Reconciliation {
             if (done) {
                 return true;
             }
+            // Many may have lost their replies at once, and each that takes another name makes the others fail.
+            Awaiting.backOff(System.nanoTime() - start, failures, deadline);
         }
     }
 

@@ -397,8 +397,8 @@ final class RedisExchange {
                 planner.losePlace();
             }
             if (begun == null) {
-                view = look(attempt, view, deadline);
-            } else if (hasToLook(attempt, view)) {
+                view = look(attempt, calm(attempt, view, deadline), deadline);
+            } else if (attempt.hasToBackOff() || hasToLook(attempt, view)) {
                 begun.handOver(null);
                 return null;
             }
@@ -444,6 +444,16 @@ final class RedisExchange {
     /** Whether this session may have been given up for dead since its last look. */
     private static boolean isBlind(Attempt attempt, View view) {
         return attempt.isSuspicious() && !attempt.isAllFresh(view);
+    }
+
+    /** What was read together with the failure is old after the wait, and a watch that lasts longer fails more often. */
+    private View calm(Attempt attempt, View view, Deadline deadline) {
+        if (view.freeWatched() || !attempt.hasToBackOff()) {
+            return view;
+        }
+        wire.disarm();
+        attempt.backOff(deadline);
+        return wire.rearm(attempt.wanted(), deadline);
     }
 
     private View look(Attempt attempt, View known, Deadline deadline) {

@@ -11,10 +11,12 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,7 @@ final class Relay implements AutoCloseable {
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private volatile @Nullable Hold hold;
     private final AtomicInteger lostBytes = new AtomicInteger();
+    private volatile long delayNanos;
 
     Relay(String address) {
         this.server = addressOf(address);
@@ -110,6 +113,11 @@ final class Relay implements AutoCloseable {
     void goOn() {
         hold = null;
         lines.forEach(Line::goOn);
+    }
+
+    /** From now on each reply comes later by so much, as if the server were far away. */
+    void delayReplies(Duration by) {
+        delayNanos = by.toNanos();
     }
 
     int lostBytes() {
@@ -199,6 +207,7 @@ final class Relay implements AutoCloseable {
                 for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
                     // After requests were kept the client is gone, and its answers are of no use to anybody.
                     if (replies == Mode.PASS && requests == Mode.PASS) {
+                        LockSupport.parkNanos(delayNanos);
                         out.write(buffer, 0, count);
                     } else {
                         lostBytes.addAndGet(count);

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -18,7 +19,13 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -123,6 +130,57 @@ class UnknownOutcomeTest {
         assertThat(rival.check(successor)).isEqualTo(HoldState.HELD);
         assertThat(takeHolds(rival, 2)).hasSize(2);
         assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+    }
+
+    /** Each takes another name, which makes the transactions of all others fail that are under way. */
+    @Test
+    void manyClientsWithoutAReplyDoNotHinderEachOtherForLong() throws Exception {
+        int clients = 80;
+        try (RedisServer alone = RedisServer.start();
+                Redis crowd = new Redis(alone.uri());
+                Relay shared = new Relay(alone.uri())) {
+            crowd.backend().admin().create("jobs", clients);
+            List<BackendSession> sessions = crowdBehind(shared, alone, crowd, clients);
+            shared.loseReplies();
+            all(
+                    sessions,
+                    session -> assertThatThrownBy(() -> session.exchange(request(List.of(), 1)))
+                            .isInstanceOf(OutcomeUnknownException.class));
+            shared.delayReplies(Duration.ofMillis(20));
+            long before = crowd.calls("exec");
+            all(
+                    sessions,
+                    session -> await().ignoreException(BackendUnavailableException.class)
+                            .until(() -> session.resolve(request(List.of(), 1)) != null));
+
+            assertThat(crowd.calls("exec") - before).isLessThan(12L * clients);
+        }
+    }
+
+    private List<BackendSession> crowdBehind(Relay shared, RedisServer alone, Redis crowd, int clients) {
+        List<BackendSession> sessions = new ArrayList<>();
+        for (int i = 0; i < clients; i++) {
+            String uri = crowd.uri("timeout=1s").replace(alone.uri(), shared.uri());
+            SemaphoreBackend backend = crowd.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("crowd")));
+            BackendSession session = crowd.session(backend, "jobs", new Redis.Ear());
+            giveBack(session, takeOne(session));
+            sessions.add(session);
+        }
+        return sessions;
+    }
+
+    private static void all(List<BackendSession> sessions, Consumer<BackendSession> call) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(sessions.size());
+        try {
+            List<Future<?>> calls = new ArrayList<>();
+            sessions.forEach(session -> calls.add(threads.submit(() -> call.accept(session))));
+            for (Future<?> running : calls) {
+                running.get();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
     }
 
     private void deliverAndAwaitIt() {

@@ -5,12 +5,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Waits that an interrupt neither ends nor is lost in. */
 public final class Awaiting {
+    private static final int MOST_DOUBLINGS = 6;
+
     private Awaiting() {}
 
     private interface Wait<T> {
@@ -30,6 +33,20 @@ public final class Awaiting {
         } catch (TimeoutException e) {
             return;
         }
+    }
+
+    /**
+     * Waits before another attempt, so that many who fail because of each other come one after the other: for a random time, which
+     * is at most as long as the attempt that failed, and at most twice as long with each failure before it.
+     *
+     * @param attemptNanos how long the failed attempt took
+     * @param failures how many failed before it
+     * @param deadline when it returns at the latest
+     */
+    public static void backOff(long attemptNanos, int failures, Deadline deadline) {
+        long most = Math.max(0, attemptNanos) << Math.min(failures, MOST_DOUBLINGS);
+        pause(Deadline.at(System.nanoTime() + ThreadLocalRandom.current().nextLong(most + 1))
+                .earlier(deadline));
     }
 
     /** Returns whether the lock was free in time. */
