@@ -16,8 +16,10 @@ module io.github.distributedsemaphore.tck {
     exports io.github.distributedsemaphore.tck.agent;
     exports io.github.distributedsemaphore.tck.history;
     exports io.github.distributedsemaphore.tck.link;
+    exports io.github.distributedsemaphore.tck.session;
 
     // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
     // one.
     opens io.github.distributedsemaphore.tck;
+    opens io.github.distributedsemaphore.tck.session;
 }

@@ -23,7 +23,7 @@ class GuideTest {
 
     @ParameterizedTest
     @CsvSource({
-        "writing-an-adapter.md, MapStore.java MapProvider.java MapTckTest.java",
+        "writing-an-adapter.md, MapStore.java MapProvider.java MapTckTest.java MapSessionTest.java",
         "writing-an-adapter-over-a-network.md, KvStore.java KvProvider.java KvTckTest.java"
     })
     void showsTheCodeThatPassesTheKit(String document, String files) throws IOException {
