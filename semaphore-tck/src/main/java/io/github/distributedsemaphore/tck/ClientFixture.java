@@ -38,7 +38,7 @@ abstract class ClientFixture extends TimedFixture {
 
     /** Notes the calls of a client, and closes it after the test. */
     final SemaphoreClient own(SemaphoreClient client) {
-        return resources.own(run.recorder().recording(client, rules));
+        return resources.own(run.recorder().recording(client, rules, resources::threw));
     }
 
     /**

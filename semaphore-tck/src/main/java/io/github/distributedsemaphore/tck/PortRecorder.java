@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,16 +37,23 @@ final class PortRecorder {
         this.measurements = measurements;
     }
 
-    SemaphoreClient recording(SemaphoreClient client, List<String> rules) {
-        return new Handler(rules).wrap(SemaphoreClient.class, client);
+    /**
+     * Puts the proxy around a client.
+     *
+     * @param threw is given what a call threw, and the name of the call
+     */
+    SemaphoreClient recording(SemaphoreClient client, List<String> rules, BiConsumer<String, Throwable> threw) {
+        return new Handler(rules, threw).wrap(SemaphoreClient.class, client);
     }
 
     private final class Handler {
         private final List<String> rules;
+        private final BiConsumer<String, Throwable> threw;
         private final Map<Object, Object> singletons = new ConcurrentHashMap<>();
 
-        Handler(List<String> rules) {
+        Handler(List<String> rules, BiConsumer<String, Throwable> threw) {
             this.rules = rules;
+            this.threw = threw;
         }
 
         <T> T wrap(Class<T> type, T target) {
@@ -62,7 +70,9 @@ final class PortRecorder {
             try {
                 return wrapped(method.invoke(target, args));
             } catch (InvocationTargetException e) {
-                throw e.getCause() == null ? e : e.getCause();
+                Throwable thrown = e.getCause() == null ? e : e.getCause();
+                threw.accept(method.getName(), thrown);
+                throw thrown;
             } finally {
                 measure(method, System.nanoTime() - start);
             }

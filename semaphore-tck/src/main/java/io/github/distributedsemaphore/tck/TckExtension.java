@@ -50,21 +50,39 @@ public final class TckExtension
         }
     }
 
-    /** Puts the rules in front of what a failed test says. */
+    /** Puts the rules in front of what a failed test says, and after it what is promised and what is to be seen at the backend. */
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
-        String said = String.valueOf(failure.getMessage()).strip();
         List<String> rules = rules(context);
-        if (!(failure instanceof AssertionError) || rules.isEmpty()) {
+        if (failure instanceof TestAbortedException || rules.isEmpty()) {
             throw failure;
         }
-        AssertionFailedError named =
-                new AssertionFailedError("[" + String.join(", ", rules) + "] " + said, failure.getCause());
+        boolean said = failure instanceof AssertionError;
+        String what = said ? String.valueOf(failure.getMessage()).strip() : failure.toString();
+        AssertionFailedError named = new AssertionFailedError(
+                "[" + String.join(", ", rules) + "] " + what + explanation(context, rules),
+                said ? failure.getCause() : failure);
         named.setStackTrace(failure.getStackTrace());
         for (Throwable suppressed : failure.getSuppressed()) {
             named.addSuppressed(suppressed);
         }
         throw named;
+    }
+
+    private static String explanation(ExtensionContext context, List<String> rules) {
+        StringBuilder text = new StringBuilder();
+        RuleBook.load().rules().forEach((id, rule) -> {
+            if (rules.contains(id)) {
+                text.append("\n  promised: ").append(rule.text());
+            }
+        });
+        TckFixture fixture = context.getStore(NAMESPACE).get(TckFixture.class, TckFixture.class);
+        return fixture == null
+                ? text.toString()
+                : text.append(fixture.resources().situation())
+                        .append("\n  repeat with: -Dtck.seed=")
+                        .append(fixture.run().settings().seed())
+                        .toString();
     }
 
     @Override
