@@ -50,7 +50,7 @@ final class Combiner {
     /** The end of a step that was begun; it waits for a thread. */
     private @Nullable Runnable landed;
 
-    /** The caller that began the step under way. */
+    /** The caller that took the step under way, if it must not wait for the backend. */
     private @Nullable AcquireCall driver;
 
     /** A worker is on its way. */
@@ -70,7 +70,7 @@ final class Combiner {
      * @param caller the call whose thread this is, if that must not wait for the backend; null if it may
      */
     void drive(BooleanSupplier done, @Nullable AcquireCall caller) {
-        drive(take(false), done, caller);
+        drive(take(false, caller), done, caller);
     }
 
     private void drive(@Nullable Step first, BooleanSupplier done, @Nullable AcquireCall caller) {
@@ -85,7 +85,7 @@ final class Combiner {
                 passOn(true);
                 return;
             }
-            step = take(true);
+            step = take(true, caller);
         }
     }
 
@@ -126,7 +126,7 @@ final class Combiner {
         }
     }
 
-    private @Nullable Step take(boolean ended) {
+    private @Nullable Step take(boolean ended, @Nullable AcquireCall caller) {
         lock.lock();
         try {
             if (ended) {
@@ -149,7 +149,10 @@ final class Combiner {
                 };
             }
             Step step = busy ? null : exchanges.next();
-            busy |= step != null;
+            if (step != null) {
+                busy = true;
+                driver = caller;
+            }
             return step;
         } finally {
             lock.unlock();
@@ -177,12 +180,6 @@ final class Combiner {
         }
         if (begun == ENDED) {
             return true;
-        }
-        lock.lock();
-        try {
-            driver = caller;
-        } finally {
-            lock.unlock();
         }
         CompletionStage<Void> unused = begun.thenAccept(this::land);
         return false;
