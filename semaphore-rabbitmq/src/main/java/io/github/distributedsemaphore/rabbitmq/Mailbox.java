@@ -41,13 +41,16 @@ final class Mailbox implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Mailbox.class);
     private static final String RELEASED = "released:";
     private static final String HOLDERS = "holders:";
-    private static final String WAITING = "waiting:";
+    static final String WAITING = "waiting:";
 
     /** For how long a call waits until it listens, or until its message is sent. */
     static final Duration PATIENCE = Duration.ofMillis(500);
 
     /** A waiting client says so each time that it asks, which is twice as often. */
     private static final long WAITING_NANOS = 1_000_000_000;
+
+    /** So soon it need not be said again that somebody waits; each that waits asks twice a second, so soon after that it is. */
+    private static final long SAID_NANOS = 250_000_000;
 
     private final RabbitConnections connections;
     private final ProbeConnection probes;
@@ -57,6 +60,9 @@ final class Mailbox implements AutoCloseable {
     private final ConcurrentMap<String, List<Supplier<List<HeldSlots.Entry>>>> holders = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, RollCall> calls = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Long> waiters = new ConcurrentHashMap<>();
+    /** When any client said last that it waits, this one included, if nothing was released since. */
+    private final ConcurrentMap<String, Long> unanswered = new ConcurrentHashMap<>();
+
     private CompletableFuture<?> last = CompletableFuture.completedFuture("");
     private volatile @Nullable Post post;
     private volatile boolean closed;
@@ -191,16 +197,15 @@ final class Mailbox implements AutoCloseable {
     private void received(Delivery message) {
         String key = message.getEnvelope().getRoutingKey();
         if (key.equals(BrokerEvents.DELETED)) {
-            BrokerEvents.semaphore(message)
-                    .ifPresent(semaphore ->
-                            hints.getOrDefault(semaphore, List.of()).forEach(Runnable::run));
+            BrokerEvents.semaphore(message).ifPresent(this::released);
         } else if (key.startsWith(RELEASED)) {
-            hints.getOrDefault(key.substring(RELEASED.length()), List.of()).forEach(Runnable::run);
+            released(key.substring(RELEASED.length()));
         } else if (key.startsWith(WAITING)) {
             Post present = post;
-            String sender = message.getProperties().getReplyTo();
-            if (present != null && !present.queue.equals(sender)) {
-                waiters.put(key.substring(WAITING.length()), System.nanoTime());
+            String semaphore = key.substring(WAITING.length());
+            unanswered.put(semaphore, System.nanoTime());
+            if (present != null && !present.queue.equals(message.getProperties().getReplyTo())) {
+                waiters.put(semaphore, System.nanoTime());
             }
         } else if (key.startsWith(HOLDERS)) {
             for (Supplier<List<HeldSlots.Entry>> holder :
@@ -213,6 +218,11 @@ final class Mailbox implements AutoCloseable {
                 call.answered(message.getBody());
             }
         }
+    }
+
+    private void released(String semaphore) {
+        unanswered.remove(semaphore);
+        hints.getOrDefault(semaphore, List.of()).forEach(Runnable::run);
     }
 
     private void answer(Delivery question, List<HeldSlots.Entry> slots) {
@@ -249,13 +259,18 @@ final class Mailbox implements AutoCloseable {
 
     /** Tells the waiters of all clients that something became free. */
     void tellReleased(String semaphore) {
+        unanswered.remove(semaphore);
         publish(EXCHANGE, RELEASED + semaphore, "", null, new byte[0]);
     }
 
-    /** Tells the holders in other clients that somebody waits, so that they leave it a turn. */
+    /**
+     * Tells the holders in other clients that somebody waits, so that they leave it a turn, unless that was just said: all clients of the
+     * semaphore get each of these messages, so a hundred that wait would send each other thousands a second.
+     */
     void tellWaiting(String semaphore) {
         Post present = post;
-        if (present != null) {
+        Long said = unanswered.get(semaphore);
+        if (present != null && (said == null || System.nanoTime() - said > SAID_NANOS)) {
             publish(EXCHANGE, WAITING + semaphore, "", present.queue, new byte[0]);
         }
     }
@@ -300,6 +315,8 @@ final class Mailbox implements AutoCloseable {
 
     /** Listens for releases, until closed. Gives a hint when it listens, should that take longer than the budget has time. */
     BackendSession.Watch watch(String semaphore, Runnable hint, CallBudget budget) {
+        // Of a client that did not wait it is not known what was released since.
+        unanswered.remove(semaphore);
         add(hints, semaphore, hint);
         CompletableFuture<?> listening = later(() -> {
             bind(RELEASED + semaphore);

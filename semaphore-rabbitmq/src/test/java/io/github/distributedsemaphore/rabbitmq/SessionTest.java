@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
@@ -24,6 +25,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -268,5 +271,44 @@ class SessionTest {
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
         giveBack(session, hold);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** Every client of a semaphore gets these messages, so their number must not grow with the square of those that wait. */
+    @Test
+    void ofManyThatWaitFewSaySo() throws Exception {
+        backend.admin().create(name, 1);
+        Hold hold = takeOne(session);
+        AtomicInteger said = new AtomicInteger();
+        Channel channel = connection.createChannel();
+        channel.exchangeDeclare(Mailbox.EXCHANGE, "direct", true);
+        String queue = channel.queueDeclare().getQueue();
+        channel.queueBind(queue, Mailbox.EXCHANGE, Mailbox.WAITING + names.encoded());
+        channel.basicConsume(queue, true, (tag, message) -> said.incrementAndGet(), tag -> {});
+        List<SemaphoreBackend> clients =
+                Stream.generate(() -> Rabbit.backend("?detection=4s")).limit(6).toList();
+        List<BackendSession> waiting = clients.stream()
+                .map(client -> client.open(name, new Rabbit.News()))
+                .toList();
+        waiting.forEach(each -> each.watch(() -> {}));
+        // The first time they may not have listened yet when another said so.
+        waiting.forEach(each -> takeWaiting(each, 1));
+        await().until(() -> said.get() > 0);
+        int before = said.get();
+        long start = System.nanoTime();
+        int rounds = 10;
+        for (int i = 0; i < rounds; i++) {
+            waiting.forEach(each -> takeWaiting(each, 1));
+        }
+        long halves = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) / 250;
+        assertThat(said.get() - before).as("of %s", rounds * waiting.size()).isLessThanOrEqualTo(5 + 3 * (int) halves);
+
+        giveBack(session, hold);
+        Hold again = takeOne(session);
+        int unanswered = said.get();
+        waiting.forEach(each -> takeWaiting(each, 1));
+        await().until(() -> said.get() > unanswered);
+        giveBack(session, again);
+        waiting.forEach(BackendSession::close);
+        clients.forEach(SemaphoreBackend::close);
     }
 }
