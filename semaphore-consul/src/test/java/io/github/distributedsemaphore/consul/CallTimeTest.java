@@ -8,7 +8,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
-import java.io.IOException;
+import io.github.distributedsemaphore.tck.agent.Signals;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,22 +66,15 @@ class CallTimeTest {
             calls.put("check", () -> session.check(hold));
             calls.put("exchange", () -> session.exchange(swap));
             calls.put("describe", () -> backend.admin().describe("held"));
-            signal(agent, "STOP");
+            assertThat(Signals.stop(agent.pid())).isTrue();
             try {
                 endInTime(backend, calls);
                 endInTime(backend, Map.of("resolve", () -> session.resolve(swap)));
                 endInTime(backend, Map.of("close", session::close));
             } finally {
-                signal(agent, "CONT");
+                Signals.resume(agent.pid());
             }
         }
-    }
-
-    private static void signal(ConsulAgent agent, String signal) throws IOException, InterruptedException {
-        int status = new ProcessBuilder("kill", "-" + signal, Long.toString(agent.pid()))
-                .start()
-                .waitFor();
-        assertThat(status).isZero();
     }
 
     /** Does all of them at once. */

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.tck.agent.Signals;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -71,18 +72,15 @@ final class Child implements AutoCloseable {
         return process.pid();
     }
 
-    /** Sends a signal by its name, such as STOP. */
-    void signal(String name) {
-        try {
-            Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid()))
-                    .inheritIO()
-                    .start();
-            if (kill.waitFor() != 0) {
-                throw new AssertionError("kill -" + name + " failed");
-            }
-        } catch (IOException | InterruptedException e) {
-            throw new AssertionError(e);
+    /** Has each of its threads stand still, by SIGSTOP. */
+    void stop() {
+        if (!Signals.stop(pid())) {
+            throw new AssertionError("the process has ended");
         }
+    }
+
+    void resume() {
+        Signals.resume(pid());
     }
 
     /** Ends it by SIGKILL and waits until it has gone. */

@@ -125,9 +125,9 @@ class ProcessTest {
     void aStoppedProcessKeepsItsSlots() {
         try (Child child = Child.start("hold", state, "jobs", 3)) {
             child.await("HOLDS");
-            child.signal("STOP");
+            child.stop();
             assertThat(take(session, 1)).isEqualTo(Answer.FULL);
-            child.signal("CONT");
+            child.resume();
             child.finish();
         }
     }
@@ -136,11 +136,11 @@ class ProcessTest {
     void aProcessThatIsStoppedWithTheMutexIsNotWaitedForAsLongAsABusyOne() throws Exception {
         try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
             child.await("LOCKED");
-            child.signal("STOP");
+            child.stop();
             assertThatThrownBy(() -> take(session, 1))
                     .isInstanceOf(BackendUnavailableException.class)
                     .hasMessageContaining("process " + child.pid() + ", which is stopped");
-            child.signal("CONT");
+            child.resume();
             child.finish();
         }
         giveBack(session, takeOne(session));
@@ -150,7 +150,7 @@ class ProcessTest {
     void whileAProcessIsStoppedWithTheMutexEveryCallEndsSoonAndThreadsDoNotPileUp() {
         try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
             child.await("LOCKED");
-            child.signal("STOP");
+            child.stop();
             long threads = threadsSoFar();
             for (int i = 0; i < 3; i++) {
                 long start = System.nanoTime();
@@ -162,7 +162,7 @@ class ProcessTest {
             }
             assertThat(threadsSoFar() - threads).isLessThan(20);
             assertThat(mutexThreads()).hasSize(1);
-            child.signal("CONT");
+            child.resume();
             child.finish();
         }
         giveBack(session, takeOne(session));
@@ -221,9 +221,9 @@ class ProcessTest {
         try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
             child.await("LOCKED");
             assertThat(session.start(request)).isNull();
-            child.signal("STOP");
+            child.stop();
             assertThat(session.start(request)).isNull();
-            child.signal("CONT");
+            child.resume();
             child.finish();
         }
         CompletionStage<ExchangeResult> started = Objects.requireNonNull(session.start(request));
@@ -241,7 +241,7 @@ class ProcessTest {
         assertThat(ownLocks(mutex)).isGreaterThan(before);
         try (Child child = Child.start("lock", mutex)) {
             child.await("LOCKED");
-            child.signal("STOP");
+            child.stop();
             long start = System.nanoTime();
             watch.close();
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));

@@ -148,7 +148,7 @@ class StateDirectoryTest {
         Path mutex = Files.createFile(directory.resolve("mutex"));
         try (Child child = Child.start("lock", mutex)) {
             child.await("LOCKED");
-            child.signal("STOP");
+            child.stop();
             long start = System.nanoTime();
             try (SemaphoreBackend backend = Local.open(directory, "timeout=1s");
                     BackendSession session = Local.session(backend, "jobs")) {
@@ -158,7 +158,7 @@ class StateDirectoryTest {
                 assertThatThrownBy(backend::ping)
                         .isInstanceOf(BackendUnavailableException.class)
                         .hasMessageContaining("process " + child.pid() + ", which is stopped");
-                child.signal("CONT");
+                child.resume();
                 child.finish();
                 backend.ping();
                 assertThat(Local.take(session, 1)).isEqualTo(Answer.MISSING);

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.agent.Signals;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
@@ -79,17 +80,11 @@ class BoundTest {
             case SILENT -> proxy.lose()::heal;
             case HALF_OPEN -> proxy.lose(Direction.ANSWERS)::heal;
             case STOPPED -> {
-                signal("STOP");
-                yield () -> signal("CONT");
+                long broker = RabbitServer.node().pid();
+                assertThat(Signals.stop(broker)).isTrue();
+                yield () -> Signals.resume(broker);
             }
         };
-    }
-
-    private static void signal(String signal) throws Exception {
-        Process kill = new ProcessBuilder(
-                        "kill", "-" + signal, Long.toString(RabbitServer.node().pid()))
-                .start();
-        assertThat(kill.waitFor()).isZero();
     }
 
     @ParameterizedTest

@@ -79,7 +79,9 @@ class ConformancePageTest {
 
     @Test
     void thereIsAReportOfAFullRunOfEachAdapter() {
-        assertThat(full).extracting(Report::backend).containsExactly("local", "redis", "rabbitmq", "consul");
+        assertThat(full)
+                .extracting(Report::backend)
+                .containsExactly("local", "postgresql", "redis", "rabbitmq", "consul");
         assertThat(full).allSatisfy(report -> assertThat(report.run("mode")).isEqualTo("full"));
     }
 }
