@@ -49,7 +49,7 @@ final class Mailbox implements AutoCloseable {
     /** A waiting client says so each time that it asks, which is twice as often. */
     private static final long WAITING_NANOS = 1_000_000_000;
 
-    /** So soon it need not be said again that somebody waits; each that waits asks twice a second, so soon after that it is. */
+    /** For so long nobody repeats that somebody waits. Holders forget it after {@link #WAITING_NANOS} only. */
     private static final long SAID_NANOS = 250_000_000;
 
     private final RabbitConnections connections;

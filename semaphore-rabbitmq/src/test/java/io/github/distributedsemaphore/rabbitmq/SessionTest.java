@@ -289,26 +289,31 @@ class SessionTest {
         List<BackendSession> waiting = clients.stream()
                 .map(client -> client.open(name, new Rabbit.News()))
                 .toList();
-        waiting.forEach(each -> each.watch(() -> {}));
-        // The first time they may not have listened yet when another said so.
-        waiting.forEach(each -> takeWaiting(each, 1));
-        await().until(() -> said.get() > 0);
-        int before = said.get();
-        long start = System.nanoTime();
-        int rounds = 10;
-        for (int i = 0; i < rounds; i++) {
+        try {
+            waiting.forEach(each -> each.watch(() -> {}));
+            // The first time they may not have listened yet when another said so.
             waiting.forEach(each -> takeWaiting(each, 1));
-        }
-        long halves = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) / 250;
-        assertThat(said.get() - before).as("of %s", rounds * waiting.size()).isLessThanOrEqualTo(5 + 3 * (int) halves);
+            await().until(() -> said.get() > 0);
+            int before = said.get();
+            long start = System.nanoTime();
+            int rounds = 10;
+            for (int i = 0; i < rounds; i++) {
+                waiting.forEach(each -> takeWaiting(each, 1));
+            }
+            long halves = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) / 250;
+            assertThat(said.get() - before)
+                    .as("of %s", rounds * waiting.size())
+                    .isLessThanOrEqualTo(5 + 3 * (int) halves);
 
-        giveBack(session, hold);
-        Hold again = takeOne(session);
-        int unanswered = said.get();
-        waiting.forEach(each -> takeWaiting(each, 1));
-        await().until(() -> said.get() > unanswered);
-        giveBack(session, again);
-        waiting.forEach(BackendSession::close);
-        clients.forEach(SemaphoreBackend::close);
+            giveBack(session, hold);
+            Hold again = takeOne(session);
+            int unanswered = said.get();
+            waiting.forEach(each -> takeWaiting(each, 1));
+            await().until(() -> said.get() > unanswered);
+            giveBack(session, again);
+        } finally {
+            waiting.forEach(BackendSession::close);
+            clients.forEach(SemaphoreBackend::close);
+        }
     }
 }

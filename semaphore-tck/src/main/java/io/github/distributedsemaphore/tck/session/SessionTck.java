@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Timeout;
  * wrong and hides where it went wrong. These name the call. They take less than a minute with a detection time of two seconds, and
  * an author of an adapter runs them first.
  *
- * <p>A subclass supplies {@link #open}. It may have no lease at all, or no fencing: such rules are then aborted, with the reason.
+ * <p>A subclass supplies {@link #open}. A rule about leases or fencing is aborted, with the reason, if the backend declares none.
  */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 public abstract class SessionTck {
@@ -72,6 +72,7 @@ public abstract class SessionTck {
         private final SemaphoreBackend backend;
         private final BackendSession session;
         private final List<Hold> lost = new CopyOnWriteArrayList<>();
+        private final List<String> ended = new CopyOnWriteArrayList<>();
         private boolean aborted;
 
         Client(SemaphoreBackend backend, String name) {
@@ -96,7 +97,9 @@ public abstract class SessionTck {
         }
 
         @Override
-        public void ended(String reason) {}
+        public void ended(String reason) {
+            ended.add(reason);
+        }
     }
 
     @BeforeEach
@@ -130,7 +133,9 @@ public abstract class SessionTck {
         CompletionStage<ExchangeResult> started = startNext ? by.session.start(request) : null;
         return started == null
                 ? by.session.exchange(request)
-                : started.toCompletableFuture().join();
+                : started.toCompletableFuture()
+                        .orTimeout(guarantees().callBound().toNanos(), TimeUnit.NANOSECONDS)
+                        .join();
     }
 
     private static ExchangeRequest wanting(Integer... wants) {
@@ -377,8 +382,8 @@ public abstract class SessionTck {
     void aSessionThatWaitsGetsASlotInTime() {
         List<Hold> all = take(rival, LIMIT);
         Client gone = newClient();
-        wait(gone);
-        BackendSession.Watch watch = wait(client);
+        startToWait(gone);
+        BackendSession.Watch watch = startToWait(client);
         gone.session.close();
 
         giveBack(rival, all.get(0));
@@ -389,7 +394,7 @@ public abstract class SessionTck {
         watch.close();
     }
 
-    private BackendSession.Watch wait(Client by) {
+    private BackendSession.Watch startToWait(Client by) {
         BackendSession.Watch watch = by.session.watch(() -> {});
         assertThat(ask(by)).isEqualTo(Answer.FULL);
         return watch;
@@ -438,7 +443,10 @@ public abstract class SessionTck {
             threads.shutdownNow();
         }
         assertThat(occupants.grants()).isGreaterThan(all.size());
-        assertThat(all).allSatisfy(each -> assertThat(each.lost).isEmpty());
+        assertThat(all).allSatisfy(each -> {
+            assertThat(each.lost).isEmpty();
+            assertThat(each.ended).isEmpty();
+        });
         assertThat(take(client, 2)).hasSize(2);
         assertThat(want(rival, 1)).containsExactly(Answer.FULL);
     }
@@ -474,7 +482,7 @@ public abstract class SessionTck {
         }
     }
 
-    /** Who has which slot by the accounts of the sessions: from the answer to a grant until before it is given back. */
+    /** The slots that are held. A hold counts from its grant's answer to the moment before it is given back. */
     private static final class Occupants {
         private final boolean[] taken;
         private int grants;

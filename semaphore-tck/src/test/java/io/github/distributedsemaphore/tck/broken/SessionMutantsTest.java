@@ -103,10 +103,20 @@ class SessionMutantsTest {
                     : call.proceed();
         }),
         CLOSE_IS_FORGOTTEN("S.12", call -> call.is(BackendSession.class, "close") ? null : call.proceed()),
+        REFUSES_WHOEVER_WAITS("S.13", call -> {
+            boolean waits = call.is(BackendSession.class, "exchange")
+                    && call.argument(0, ExchangeRequest.class).waiting();
+            return waits ? ExchangeResult.of(List.of(Answer.FULL)).build() : call.proceed();
+        }),
         AN_INTERRUPT_IS_LOST("S.14", call -> {
             boolean unused = call.is(BackendSession.class, "exchange") && Thread.interrupted();
             return call.proceed();
-        });
+        }),
+        GRANTS_WHAT_OTHERS_HAVE(
+                "S.15",
+                answers(answer -> answer.equals(Answer.FULL)
+                        ? new Answer.Granted(List.of(new Hold(1, Long.MAX_VALUE, Long.MAX_VALUE)))
+                        : answer));
 
         private final String rule;
         private final Bent.Bend bend;
