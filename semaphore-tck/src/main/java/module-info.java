@@ -14,6 +14,7 @@ module io.github.distributedsemaphore.tck {
 
     exports io.github.distributedsemaphore.tck;
     exports io.github.distributedsemaphore.tck.agent;
+    exports io.github.distributedsemaphore.tck.cluster;
     exports io.github.distributedsemaphore.tck.history;
     exports io.github.distributedsemaphore.tck.link;
     exports io.github.distributedsemaphore.tck.session;
@@ -21,5 +22,6 @@ module io.github.distributedsemaphore.tck {
     // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
     // one.
     opens io.github.distributedsemaphore.tck;
+    opens io.github.distributedsemaphore.tck.cluster;
     opens io.github.distributedsemaphore.tck.session;
 }

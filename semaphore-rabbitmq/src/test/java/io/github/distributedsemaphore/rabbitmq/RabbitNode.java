@@ -21,8 +21,7 @@ import java.util.stream.Stream;
 /** A broker of our own on free ports of the loopback. Not thread-safe, but for {@link #eval} and {@link #ctl}. */
 final class RabbitNode implements BrokerShell, AutoCloseable {
     /** Those of another version, by {@code ./verify --servers}, or Debian's. */
-    private static final String SCRIPTS =
-            System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
+    static final String SCRIPTS = System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
 
     private static final long START_SECONDS = 90;
     private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
@@ -256,7 +255,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         return said.substring("{ok, ".length(), said.length() - 1);
     }
 
-    private static Path findErlCall() {
+    static Path findErlCall() {
         try (Stream<Path> files =
                 Files.find(Path.of("/usr/lib/erlang"), 3, (path, attributes) -> path.endsWith("erl_call"))) {
             return files.findFirst().orElse(null);

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
@@ -71,7 +72,9 @@ final class RedisBackend implements SemaphoreBackend {
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
-                .exposure(Fault.FAIL_OVER, settings.lease())
+                .exposure(
+                        Fault.FAIL_OVER,
+                        mayOutlastItsReplacement() ? Exposure.UNBOUNDED : Exposure.atMost(settings.lease()))
                 .exposure(Fault.STATE_REMOVED, settings.lease())
                 .sizes(RedisLayout.MAX_NAME_BYTES, Control.MAX_LIMIT);
         if (server.isPresent() && server.get().durable()) {
@@ -83,8 +86,21 @@ final class RedisBackend implements SemaphoreBackend {
                                 + " is known after the first call, such as ping.")));
         notes.add(
                 "A replica that is promoted may lack the last grants: for at most a lease a slot may have two holders.");
+        if (mayOutlastItsReplacement()) {
+            notes.add(
+                    "A primary that the sentinels replace because of a partition goes on granting to clients on its side"
+                            + " until the partition ends: with three servers set minReplicas=1, with five 2.");
+        }
         notes.add("Leases are by the server's clock: if that is set forwards, holders lose permits early by as much.");
         return new Described(server, builder.notes(notes.toArray(String[]::new)).build());
+    }
+
+    /**
+     * Tells whether a primary that sentinels replaced can go on serving clients on its side of a partition. Where grants and
+     * renewals need a replica they fail there. The nodes of a cluster stop by themselves in a minority.
+     */
+    private boolean mayOutlastItsReplacement() {
+        return !settings.address().master().isEmpty() && settings.minReplicas() == 0;
     }
 
     @Override

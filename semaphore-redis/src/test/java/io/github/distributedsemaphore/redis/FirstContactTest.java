@@ -8,6 +8,8 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
@@ -63,6 +65,19 @@ class FirstContactTest {
         backend.ping();
         assertThat(backend.guarantees().has(Capability.DURABLE_STATE)).isTrue();
         assertThat(backend.guarantees().notes()).noneMatch(note -> note.contains("connected to yet"));
+    }
+
+    @Test
+    void aPrimaryThatSentinelsReplacedMayGoOnUnlessAGrantNeedsAReplica() {
+        String sentinels = "redis-sentinel://127.0.0.1:" + RedisServer.freePort() + "/?master=main";
+        assertThat(failOver(sentinels)).isEqualTo(Exposure.UNBOUNDED);
+        assertThat(open(sentinels).guarantees().notes()).anyMatch(note -> note.contains("set minReplicas=1"));
+        assertThat(failOver(sentinels + "&minReplicas=1")).isEqualTo(Exposure.atMost(Duration.ofMillis(8_500)));
+        assertThat(failOver("redis-cluster://127.0.0.1:1")).isEqualTo(Exposure.atMost(Duration.ofMillis(8_500)));
+    }
+
+    private Exposure failOver(String uri) {
+        return open(uri).guarantees().exposure(Fault.FAIL_OVER);
     }
 
     @Test

@@ -34,7 +34,8 @@ final class RedisContainer implements KitServer {
     }
 
     private void awaitReady() {
-        await().atMost(START).until(() -> RedisServer.say(port, "PING").equals("+PONG"));
+        await().atMost(START)
+                .until(() -> RedisServer.say("127.0.0.1", port, "PING").equals("+PONG"));
     }
 
     private DockerClient docker() {

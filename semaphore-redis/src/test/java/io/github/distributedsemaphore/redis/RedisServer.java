@@ -6,7 +6,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -168,12 +167,12 @@ public final class RedisServer implements KitServer {
 
     /** Says one command, past every client library and also while the server reads its data; empty without an answer. */
     String say(String command) {
-        return say(port, command);
+        return say("127.0.0.1", port, command);
     }
 
-    static String say(int port, String command) {
+    static String say(String host, int port, String command) {
         try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 100);
+            socket.connect(new InetSocketAddress(host, port), 100);
             socket.setSoTimeout(1_000);
             socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
             return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))
@@ -187,12 +186,24 @@ public final class RedisServer implements KitServer {
 
     /** The text that a command is answered with. */
     String bulk(String command) {
-        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        return bulk("127.0.0.1", port, command);
+    }
+
+    static String bulk(String host, int port, String command) {
+        String all = all(host, port, command);
+        int start = all.indexOf("\r\n") + 2;
+        return all.substring(start, start + Integer.parseInt(all.substring(1, start - 2)));
+    }
+
+    /** All that a command is answered with, as it comes over the wire. */
+    static String all(String host, int port, String command) {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(host, port), 500);
             socket.setSoTimeout(5_000);
-            socket.getOutputStream().write((command + "\r\nQUIT\r\n").getBytes(StandardCharsets.US_ASCII));
-            String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
-            int start = all.indexOf("\r\n") + 2;
-            return all.substring(start, start + Integer.parseInt(all.substring(1, start - 2)));
+            socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+            // A sentinel does not know QUIT.
+            socket.shutdownOutput();
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -290,12 +301,16 @@ public final class RedisServer implements KitServer {
     @Override
     public void close() {
         kill();
-        clean();
-        folder.toFile().delete();
+        delete(folder);
     }
 
     private void clean() {
-        try (Stream<Path> files = Files.walk(folder).filter(file -> !file.equals(folder))) {
+        delete(folder);
+        folder.toFile().mkdir();
+    }
+
+    static void delete(Path folder) {
+        try (Stream<Path> files = Files.walk(folder)) {
             files.sorted(Comparator.reverseOrder())
                     .forEach(file -> file.toFile().delete());
         } catch (IOException e) {

@@ -1,11 +1,8 @@
 package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.tck.history.Endurance;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
-import io.github.distributedsemaphore.tck.history.ProcessLog;
-import java.time.Duration;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -17,31 +14,20 @@ record FaultWorker(
         Random random,
         Traffic traffic,
         AtomicBoolean over) {
-    private static final int LONGEST_WAIT_MILLIS = 100;
     private static final int LONGEST_HOLD_MILLIS = 150;
     private static final int SHORT_HOLD_MILLIS = 4;
     /** What takes longer is no longer waited for, so that there is traffic during it too. */
     private static final long LONGEST_FAULT_NANOS = 2_000_000_000;
 
-    /** A worker that does not know what became of a call goes on as another one. */
-    boolean work() throws InterruptedException {
-        ProcessLog log = recorder.process();
-        while (!over.get()) {
-            try {
-                Optional<ProcessLog.Grant> grant = random.nextInt(4) == 0
-                        ? log.tryAcquire(semaphore, 1)
-                        : log.acquire(semaphore, 1, Duration.ofMillis(random.nextInt(LONGEST_WAIT_MILLIS)));
-                if (grant.isPresent()) {
-                    traffic.enter();
-                    hold();
-                    traffic.leave();
-                    log.release(grant.get());
-                }
-            } catch (SemaphoreException e) {
-                log = recorder.process();
-                Pause.millis(5);
+    /** Works until it is over. */
+    boolean work() {
+        Endurance.turns(semaphore, recorder, random, over, holding -> {
+            if (holding) {
+                traffic.enter();
+                hold();
+                traffic.leave();
             }
-        }
+        });
         return true;
     }
 

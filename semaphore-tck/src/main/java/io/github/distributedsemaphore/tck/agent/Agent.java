@@ -185,6 +185,34 @@ public final class Agent extends AgentControl {
     }
 
     /**
+     * Starts an {@link io.github.distributedsemaphore.tck.history.Endurance} in the agent.
+     *
+     * @param name the semaphore
+     * @param prefix what the names of its processes begin with, different for each agent
+     * @param brief how many threads hold for milliseconds
+     * @param lasting how many threads hold for seconds
+     * @param seed where the random choices come from
+     */
+    public void endure(String name, String prefix, int brief, int lasting, long seed) {
+        JsonObject request = AgentJson.named(name);
+        request.addProperty("prefix", prefix);
+        request.addProperty("brief", brief);
+        request.addProperty("lasting", lasting);
+        request.addProperty("seed", seed);
+        call("endure", request);
+    }
+
+    /**
+     * Ends what {@link #endure} began.
+     *
+     * @return what happened, without the limit
+     */
+    public History endEnduring() {
+        return History.parse(
+                AgentJson.list(call("endEnduring", new JsonObject()), "history", JsonElement::getAsString));
+    }
+
+    /**
      * Has the agent resize a semaphore to and fro, until it is killed.
      *
      * @param name the semaphore

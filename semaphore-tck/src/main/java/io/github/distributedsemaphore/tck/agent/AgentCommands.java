@@ -8,6 +8,8 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.history.Endurance;
+import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.ProcessLog;
 import io.github.distributedsemaphore.tck.history.Workload;
@@ -21,9 +23,13 @@ import org.jspecify.annotations.Nullable;
 
 /** What an agent can do. Thread-safe. */
 final class AgentCommands {
+    /** How long threads may take for the calls that they are in. */
+    private static final Duration LAST_CALLS = Duration.ofSeconds(50);
+
     private final AtomicLong refs = new AtomicLong();
     private final Map<Long, HeldByAgent> held = new ConcurrentHashMap<>();
     private volatile @Nullable SemaphoreClient client;
+    private volatile @Nullable Endurance endurance;
 
     void carryOut(String command, JsonObject request, JsonObject answer) throws Exception {
         switch (command) {
@@ -47,6 +53,8 @@ final class AgentCommands {
                 answer.addProperty(
                         "free", client().semaphore(text(request, "name")).availablePermits());
             case "workload" -> workload(request, answer);
+            case "endure" -> endure(request);
+            case "endEnduring" -> endEnduring(answer);
             case "threads" -> answer.add("threads", threads());
             case "close" -> client().close();
             default -> throw new IllegalArgumentException("unknown command " + command);
@@ -119,11 +127,32 @@ final class AgentCommands {
         Workload workload = AgentJson.workload(request);
         HistoryRecorder recorder = new HistoryRecorder(
                 text(request, "prefix"), client().guarantees().has(Capability.FENCING));
+        answer(workload.run(List.of(client().semaphore(text(request, "name"))), recorder), answer);
+    }
+
+    private static void answer(History history, JsonObject answer) {
         JsonArray lines = new JsonArray();
-        workload.run(List.of(client().semaphore(text(request, "name"))), recorder)
-                .lines()
-                .forEach(lines::add);
+        history.lines().forEach(lines::add);
         answer.add("history", lines);
+    }
+
+    private void endure(JsonObject request) {
+        HistoryRecorder recorder = new HistoryRecorder(
+                text(request, "prefix"), client().guarantees().has(Capability.FENCING));
+        endurance = new Endurance(
+                client().semaphore(text(request, "name")),
+                recorder,
+                request.get("brief").getAsInt(),
+                request.get("lasting").getAsInt(),
+                request.get("seed").getAsLong());
+    }
+
+    private void endEnduring(JsonObject answer) throws InterruptedException {
+        Endurance running = endurance;
+        if (running == null) {
+            throw new IllegalStateException("nothing to end");
+        }
+        answer(running.end(0, LAST_CALLS), answer);
     }
 
     private static JsonArray threads() {

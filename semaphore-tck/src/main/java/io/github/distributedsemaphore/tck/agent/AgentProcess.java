@@ -30,7 +30,7 @@ final class AgentProcess {
     private final Map<Long, CompletableFuture<JsonObject>> pending = new ConcurrentHashMap<>();
 
     AgentProcess(AgentLauncher launcher) {
-        List<String> command = new ArrayList<>();
+        List<String> command = new ArrayList<>(launcher.before());
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(launcher.jvmOptions());
         command.add(TckAgent.class.getName());

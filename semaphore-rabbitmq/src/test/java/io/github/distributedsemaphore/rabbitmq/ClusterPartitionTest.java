@@ -1,0 +1,208 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.github.distributedsemaphore.tck.cluster.Cluster;
+import io.github.distributedsemaphore.tck.cluster.ClusterTck;
+import io.github.distributedsemaphore.tck.cluster.Host;
+import io.github.distributedsemaphore.tck.cluster.Network;
+import io.github.distributedsemaphore.tck.cluster.Node;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** Three brokers with slots in quorum queues, under partitions. Only with {@code -Dtck.clusters=true}. */
+class ClusterPartitionTest extends ClusterTck {
+    @Override
+    protected Cluster start(Network network) throws Exception {
+        assumeTrue(Boolean.getBoolean("tck.clusters"), "three brokers are started with -Dtck.clusters=true only");
+        assumeTrue(RabbitNode.isInstalled(), "no broker is installed that a cluster could be made of");
+        return new Brokers(network);
+    }
+
+    private static final class Brokers implements Cluster {
+        private static final int SIZE = 3;
+        private static final Pattern NAME = Pattern.compile("rabbit@([0-9.]+)");
+
+        private final Path folder = Files.createTempDirectory("rabbitmq-cluster");
+        private final String cookie = UUID.randomUUID().toString();
+        private final List<Node> nodes = new ArrayList<>();
+
+        Brokers(Network network) throws IOException, InterruptedException {
+            Path file = Files.writeString(folder.resolve(".erlang.cookie"), cookie);
+            Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--------"));
+            List<Host> hosts = new ArrayList<>();
+            for (int i = 0; i < SIZE; i++) {
+                hosts.add(network.add("rabbit" + i));
+            }
+            for (Host host : hosts) {
+                Node node = node(host, hosts);
+                node.start();
+                nodes.add(node);
+                // The others join it.
+                for (int look = 0; look < 200 && !isRunning(node, nodes.size()); look++) {
+                    Thread.sleep(500);
+                }
+            }
+        }
+
+        private Node node(Host host, List<Host> hosts) throws IOException {
+            Path home = Files.createDirectories(folder.resolve(host.name()));
+            List<String> lines = new ArrayList<>(List.of(
+                    "loopback_users = none",
+                    "listeners.tcp.1 = " + host.address() + ":5672",
+                    "cluster_partition_handling = pause_minority",
+                    // By default it is 60 seconds.
+                    "net_ticktime = 5",
+                    "cluster_formation.peer_discovery_backend = classic_config"));
+            for (int i = 0; i < SIZE; i++) {
+                lines.add("cluster_formation.classic_config.nodes." + (i + 1) + " = " + name(hosts.get(i)));
+            }
+            Files.write(home.resolve("rabbitmq.conf"), lines);
+            Map<String, String> environment = Map.ofEntries(
+                    Map.entry("HOME", folder.toString()),
+                    Map.entry("ERL_EPMD_ADDRESS", host.address()),
+                    // So that the script becomes the broker, and does not stand before it.
+                    Map.entry("RUNNING_UNDER_SYSTEMD", "true"),
+                    Map.entry("RABBITMQ_USE_LONGNAME", "true"),
+                    Map.entry("RABBITMQ_NODENAME", name(host)),
+                    Map.entry("RABBITMQ_MNESIA_BASE", home.resolve("data").toString()),
+                    Map.entry("RABBITMQ_LOG_BASE", home.resolve("logs").toString()),
+                    Map.entry(
+                            "RABBITMQ_CONFIG_FILE",
+                            home.resolve("rabbitmq.conf").toString()),
+                    Map.entry(
+                            "RABBITMQ_ENABLED_PLUGINS_FILE",
+                            home.resolve("plugins").toString()),
+                    Map.entry("RABBITMQ_PID_FILE", home.resolve("pid").toString()),
+                    Map.entry("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "+sbwt none"));
+            List<String> broker = List.of(RabbitNode.SCRIPTS + "/rabbitmq-server");
+            return new Node(host, home, List.of(List.of("epmd"), broker), environment);
+        }
+
+        private static String name(Host host) {
+            return "rabbit@" + host.address();
+        }
+
+        /** Asks the broker in its own language. */
+        private String eval(Node node, String expression) {
+            try {
+                List<String> command =
+                        List.of(RabbitNode.findErlCall().toString(), "-name", name(node.host()), "-c", cookie, "-e");
+                Process process = new ProcessBuilder(node.host().command(command))
+                        .redirectErrorStream(true)
+                        .start();
+                process.getOutputStream().write((expression + ".\n").getBytes(StandardCharsets.US_ASCII));
+                process.getOutputStream().close();
+                if (!process.waitFor(3, TimeUnit.SECONDS)) {
+                    process.destroyForcibly();
+                    throw new IllegalStateException(node + " does not answer");
+                }
+                String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+                if (!said.startsWith("{ok, ")) {
+                    throw new IllegalStateException(expression + " at " + node + " made " + said);
+                }
+                return said;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted", e);
+            }
+        }
+
+        private boolean isRunning(Node node, int peers) {
+            try {
+                String running = eval(node, "rabbit_nodes:list_running()");
+                return NAME.matcher(running).results().count() == peers
+                        && eval(node, "rabbit_node_monitor:partitions()").startsWith("{ok, []}");
+            } catch (IllegalStateException | UncheckedIOException e) {
+                return false;
+            }
+        }
+
+        @Override
+        public String form() {
+            Matcher version =
+                    Pattern.compile("[0-9]+[.][0-9]+[.][0-9]+").matcher(eval(nodes.get(0), "rabbit_misc:version()"));
+            return "RabbitMQ " + (version.find() ? version.group() : "of an unknown version")
+                    + ", three nodes, quorum slots, pause_minority";
+        }
+
+        @Override
+        public List<Node> nodes() {
+            return nodes;
+        }
+
+        /** The one that leads most of the queues of slots, of those that answer; before there are any, the first. */
+        @Override
+        public Node leaderOf(String semaphore) {
+            String leaders = "[element(2, amqqueue:get_pid(Q)) || Q <- rabbit_amqqueue:list(),"
+                    + " amqqueue:get_type(Q) =:= rabbit_quorum_queue]";
+            Map<String, Integer> votes = new HashMap<>();
+            int answered = 0;
+            for (Node node : nodes) {
+                try {
+                    Matcher names = NAME.matcher(eval(node, leaders));
+                    answered++;
+                    while (names.find()) {
+                        votes.merge(names.group(1), 1, Integer::sum);
+                    }
+                } catch (IllegalStateException e) {
+                    // It has no vote.
+                }
+            }
+            if (answered <= SIZE / 2) {
+                throw new IllegalStateException("only " + answered + " of " + SIZE + " nodes answer");
+            }
+            return nodes.stream()
+                    .max(Comparator.comparingInt(
+                            node -> votes.getOrDefault(node.host().address(), 0)))
+                    .orElseThrow();
+        }
+
+        @Override
+        public String uri(Host client) {
+            return "amqp://guest:guest@"
+                    + nodes.stream()
+                            .map(node -> node.host().address() + ":5672")
+                            .collect(Collectors.joining(","))
+                    + "/?detection=4s&slotQueues=quorum";
+        }
+
+        @Override
+        public Duration failOver() {
+            return Duration.ofSeconds(8);
+        }
+
+        @Override
+        public boolean isWhole() {
+            return nodes.stream().allMatch(node -> isRunning(node, SIZE));
+        }
+
+        /** The others would have to forget it first. */
+        @Override
+        public boolean mayStartEmpty() {
+            return false;
+        }
+
+        @Override
+        public void close() {
+            ErlangHome.delete(folder);
+        }
+    }
+}

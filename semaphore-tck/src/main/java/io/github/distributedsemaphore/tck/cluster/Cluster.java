@@ -1,0 +1,66 @@
+package io.github.distributedsemaphore.tck.cluster;
+
+import java.time.Duration;
+import java.util.List;
+
+/** A cluster on a {@link Network}, as the author of an adapter describes it for {@link ClusterTck}. For one thread at a time. */
+public interface Cluster extends AutoCloseable {
+    /**
+     * Says what it consists of.
+     *
+     * @return such as {@code Redis 7.0.15: one primary, two replicas, three sentinels}
+     */
+    String form();
+
+    /**
+     * Lists its servers.
+     *
+     * @return the same nodes each time, in the same order
+     */
+    List<Node> nodes();
+
+    /**
+     * Finds the node that decides now about a semaphore: the primary that has it, or the leader of all.
+     *
+     * @param semaphore its name
+     * @return one of {@link #nodes}
+     * @throws RuntimeException if there is none now, or nobody says; it is asked again
+     */
+    Node leaderOf(String semaphore);
+
+    /**
+     * Returns what clients on a host connect to.
+     *
+     * @param client the host
+     * @return a URI with its settings
+     */
+    String uri(Host client);
+
+    /**
+     * Says after how long at most the nodes that are left usually serve again without their leader. Half of the faults last longer.
+     *
+     * @return the time
+     */
+    Duration failOver();
+
+    /**
+     * Tells whether all nodes run, know each other and have each other's data.
+     *
+     * @return false if one is missing or behind
+     * @throws RuntimeException as false
+     */
+    boolean isWhole();
+
+    /**
+     * Tells whether a node that lost its data may come back under its old name without an operator.
+     *
+     * @return true by default
+     */
+    default boolean mayStartEmpty() {
+        return true;
+    }
+
+    /** Ends what does not run on a node. The kit has ended the nodes, and removes the network afterwards. */
+    @Override
+    default void close() {}
+}

@@ -1,0 +1,58 @@
+package io.github.distributedsemaphore.tck.cluster;
+
+import io.github.distributedsemaphore.guarantees.Fault;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What happens to a cluster while a history is recorded. */
+public enum ClusterFault {
+    /** The leader is killed, and starts again with its data. */
+    LEADER_KILLED,
+    /** The leader is killed, and starts again without data after others have taken over. */
+    LEADER_LOST,
+    /** Another node is killed, and starts again with its data. */
+    FOLLOWER_KILLED,
+    /** All nodes are killed at once, and start again with their data. */
+    ALL_KILLED,
+    /** All nodes are killed and started again, one after the other. */
+    ROLLING_RESTART,
+    /** The leader is stopped, and goes on. */
+    LEADER_SUSPENDED,
+    /** Another node is stopped, and goes on. */
+    FOLLOWER_SUSPENDED,
+    /** The leader and the other nodes do not reach each other; all clients reach all nodes. */
+    LEADER_CUT_FROM_PEERS,
+    /** The leader and one client are on one side of a partition, all others on the other side. */
+    PARTITION_WITH_A_CLIENT,
+    /** The leader reaches its peers, and no client reaches it. */
+    LEADER_CUT_FROM_CLIENTS,
+    /** Nothing that the other nodes send reaches the leader, which they hear. */
+    LEADER_DEAF,
+    /** Nothing that the leader sends reaches the other nodes, which it hears. */
+    LEADER_MUTE,
+    /** The leader reaches nobody. */
+    LEADER_ALONE,
+    /** A node that does not lead reaches nobody. */
+    FOLLOWER_ALONE,
+    /** One client reaches no node. */
+    CLIENT_ALONE,
+    /** The leader's line is slow and loses packets. */
+    LEADER_SLOW,
+    /** The leader and a client that holds a permit are killed at once. */
+    LEADER_AND_HOLDER_KILLED;
+
+    /** The faults that a backend may declare an exposure for, one of which this is for its clients. */
+    List<Fault> faults() {
+        List<Fault> faults = new ArrayList<>(List.of(Fault.FAIL_OVER, Fault.LINK_CUT, Fault.BACKEND_RESTART));
+        if (this == CLIENT_ALONE) {
+            faults.remove(Fault.FAIL_OVER);
+            faults.remove(Fault.BACKEND_RESTART);
+        }
+        return faults;
+    }
+
+    /** Whether it makes others take over if it lasts long enough. */
+    boolean strikesTheLeader() {
+        return name().contains("LEADER") || this == PARTITION_WITH_A_CLIENT || this == ROLLING_RESTART;
+    }
+}
