@@ -110,10 +110,18 @@ final class Reconciliation {
                     ? new Hold(unknownSlots.get(i), 0, 0)
                     : adopted(unknownSlots.get(i), note, Math.max(0, count), base);
             ledger.add(hold);
-            (damaged ? attempt.toGiveBack() : found).add(hold);
+            (damaged || isOfFormerServer(note, base) ? attempt.toGiveBack() : found).add(hold);
         }
         planner.losePlace();
         attempt.spare().addAll(found);
+    }
+
+    /**
+     * A server that took over without the last writes shows slots that this session has given back, and that others may have had
+     * since: their epochs are used up.
+     */
+    private static boolean isOfFormerServer(@Nullable HoldNote note, long base) {
+        return note != null && note.base() != base;
     }
 
     private Hold adopted(int slot, @Nullable HoldNote note, long count, long base) {

@@ -40,6 +40,13 @@ class PlantedBugsTest {
                     "net/RedisChannels.java",
                     ".thenCompose(connection -> subscribe(connection, listeners.keySet()))",
                     ".thenApply(connection -> connection.isOpen())"),
+            in(
+                    "a slot whose release a fail-over lost is taken up again",
+                    "7.2",
+                    "epoch after a fail-over",
+                    "Reconciliation.java",
+                    "return note != null && note.base() != base;",
+                    "return note != null && note.base() < 0;"),
             engine(
                     "renewals go on with nothing held",
                     "16.6",

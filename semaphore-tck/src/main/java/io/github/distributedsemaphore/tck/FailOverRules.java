@@ -115,4 +115,27 @@ public abstract class FailOverRules {
             Observer.assertWorks(tck, client.semaphore(name));
         }
     }
+
+    /** What the client finds as its own at the replica is a hold that it has released. */
+    @Test
+    @Rule({"13.8", "7.2"})
+    void aFailOverThatLosesAReleaseRepeatsNoEpoch(TckFixture tck) throws Exception {
+        ServerControl server = tck.server();
+        try (ServerControl.Replica replica = replica(server)) {
+            Route route = tck.route(server);
+            String name = tck.uniqueName();
+            SemaphoreClient client = route.client();
+            client.admin().create(name, 1);
+            Permit former = tck.take(client.semaphore(name), 1).get(0);
+            replica.awaitCaughtUp();
+            replica.detach();
+            assertThat(former.release()).isEqualTo(ReleaseOutcome.RELEASED);
+            moveTo(server, replica, route);
+            Permit successor = new Observer(tck, client.semaphore(name))
+                    .takeOver("a slot whose release the replica never heard of is free, or is its former holder's");
+            assertFenced(tck, former, successor);
+            successor.release();
+            Observer.assertWorks(tck, client.semaphore(name));
+        }
+    }
 }
