@@ -36,6 +36,10 @@ class ClusterPartitionTest extends ClusterTck {
 
     private static final class Brokers implements Cluster {
         private static final int SIZE = 3;
+        /** The function has another name since 3.12. */
+        private static final String RUNNING = "case erlang:function_exported(rabbit_nodes, list_running, 0) of"
+                + " true -> rabbit_nodes:list_running(); false -> rabbit_nodes:all_running() end";
+
         private static final Pattern NAME = Pattern.compile("rabbit@([0-9.]+)");
 
         private final Path folder = Files.createTempDirectory("rabbitmq-cluster");
@@ -127,7 +131,7 @@ class ClusterPartitionTest extends ClusterTck {
 
         private boolean isRunning(Node node, int peers) {
             try {
-                String running = eval(node, "rabbit_nodes:list_running()");
+                String running = eval(node, RUNNING);
                 return NAME.matcher(running).results().count() == peers
                         && eval(node, "rabbit_node_monitor:partitions()").startsWith("{ok, []}");
             } catch (IllegalStateException | UncheckedIOException e) {

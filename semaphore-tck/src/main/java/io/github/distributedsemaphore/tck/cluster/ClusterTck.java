@@ -67,6 +67,7 @@ public abstract class ClusterTck {
     protected abstract Cluster start(Network network) throws Exception;
 
     @BeforeAll
+    @Timeout(value = 10, unit = TimeUnit.MINUTES)
     final void startAll() throws Exception {
         Optional<String> absent = Network.absent();
         assumeTrue(absent.isEmpty(), () -> absent.orElse(""));

@@ -39,7 +39,7 @@ public final class Network implements AutoCloseable {
         });
         removeLeftBehind();
         number = attach();
-        run("ip netns exec " + router() + " sysctl -qw net.ipv4.ip_forward=1");
+        forward(router());
         Runtime.getRuntime().addShutdownHook(new Thread(this::close, "remove network " + number));
     }
 
@@ -48,15 +48,28 @@ public final class Network implements AutoCloseable {
      *
      * @return the reason, or empty
      */
-    public static Optional<String> absent() {
+    public static synchronized Optional<String> absent() {
         String user = attempt("id -u").output();
         if (!user.equals("0")) {
             return Optional.of("network namespaces need root, and this is user " + user);
         }
-        Attempt version = attempt("ip -V");
-        return version.status() == 0
-                ? Optional.empty()
-                : Optional.of("network namespaces need the command ip (Debian: iproute2): " + version.output());
+        String probe = PREFIX + ProcessHandle.current().pid() + "-0-probe";
+        try {
+            run("ip netns add " + probe);
+            run("ip link add one netns " + probe + " type veth peer name other netns " + probe);
+            run("ip -n " + probe + " rule add from 198.18.0.1 to 198.18.0.2 blackhole");
+            forward(probe);
+            return Optional.empty();
+        } catch (IllegalStateException e) {
+            return Optional.of(
+                    "no network namespaces can be made here by the command ip (Debian: iproute2): " + e.getMessage());
+        } finally {
+            attempt("ip netns del " + probe);
+        }
+    }
+
+    private static void forward(String router) {
+        require(attempt("ip netns exec " + router + " tee /proc/sys/net/ipv4/ip_forward", "1"), "forwarding packets");
     }
 
     /** The link to this JVM's own network is a lock: of two kits that choose one number, one cannot make it. */
