@@ -23,12 +23,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Section 15: who may do what, and what nobody may see. */
 @Section
 public abstract class AccessRules {
+    /** More than one request, with those that come while it is under way. */
+    private static final int CALLS = 20;
+
     /** For subclasses. */
     protected AccessRules() {}
 
@@ -185,5 +190,24 @@ public abstract class AccessRules {
                 .as("what was not to be created")
                 .isEmpty();
         tck.assertFree(name, 2);
+    }
+
+    /** Calls that wait share requests, and the refusal of one request is an answer to each of them. */
+    @Test
+    @Rule("15.2")
+    void eachOfManyCallsLearnsThatARightIsMissing(TckFixture tck) {
+        String name = tck.create(1);
+        SemaphoreClient client = tck.own(tck.accounts().connectToLook(ClientSpec.plain()));
+        List<CompletableFuture<Permit>> calls = Stream.generate(
+                        () -> client.semaphore(name).acquireAsync(Duration.ofMinutes(10)))
+                .limit(CALLS)
+                .toList();
+        long end = System.nanoTime() + tck.patience().toNanos();
+        for (CompletableFuture<Permit> call : calls) {
+            assertThat(catchThrowable(() -> call.get(end - System.nanoTime(), TimeUnit.NANOSECONDS)))
+                    .as("the end of one of %s calls at once, by an account that may only look", CALLS)
+                    .hasCauseInstanceOf(BackendAccessException.class);
+        }
+        tck.assertFree(name, 1);
     }
 }

@@ -132,6 +132,56 @@ public abstract class FairnessRules {
         tck.assertFree(name, 2);
     }
 
+    /** Of several waiters one client may ask for the first alone, and then has to ask for the next. */
+    @Test
+    @Rule("11.2")
+    void whenALargeRequestIsServedThoseBehindItAreToo(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
+        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
+        tck.home().admin().resize(name, 2);
+        Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(2, tck.patience()));
+        large.awaitBlocked();
+        Task<Permit> small = Waiters.blocked(tck, "small request behind a large one", semaphore);
+        long since = System.nanoTime();
+        tck.home().admin().resize(name, 4);
+        Waiters.served(tck, small, since, "those behind a large request that was served were not")
+                .release();
+        large.result().close();
+        held.release();
+        tck.assertFree(name, 4);
+    }
+
+    @Test
+    @Rule("11.2")
+    void whenALargeRequestHasBecomeImpossibleThoseBehindItAreServed(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
+        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
+        Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(3, tck.patience()));
+        large.awaitBlocked();
+        Task<Permit> small = Waiters.blocked(tck, "small request behind a large one", semaphore);
+        // A backend may tell waiters of that or not. If it does, no other news is to come.
+        tck.home().admin().resize(name, 2);
+        long told =
+                System.nanoTime() + tck.scaled(tck.guarantees().wakeUpBound()).toNanos();
+        while (!large.isDone() && System.nanoTime() - told < 0) {
+            Pause.millis(1);
+        }
+        if (!large.isDone()) {
+            held.release();
+        }
+        large.failure(IllegalArgumentException.class);
+        Waiters.served(
+                        tck,
+                        small,
+                        large.endedAt(),
+                        "those behind a request that is larger than the limit were not served")
+                .release();
+        held.close();
+        tck.assertFree(name, 2);
+    }
+
     /** No order is promised between clients: their shares are noted, and that each has one is asserted. */
     @Test
     @Rule("11.3")

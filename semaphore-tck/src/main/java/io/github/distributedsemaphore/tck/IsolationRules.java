@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
@@ -14,6 +15,7 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.Random;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -161,7 +163,7 @@ public abstract class IsolationRules {
     @Test
     @Rule({"14.3", "13.5", "1.10"})
     void aHolderWhoseRenewalsStickKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
-        outlast(tck, proxy -> proxy.stall(Direction.REQUESTS));
+        outlast(tck, IsolationRules::awaitRenewed, proxy -> proxy.stall(Direction.REQUESTS));
     }
 
     @Test
@@ -170,7 +172,22 @@ public abstract class IsolationRules {
         outlast(tck, proxy -> proxy.lose(Direction.ANSWERS));
     }
 
+    /** The end of a validity that renewals have put off is to be noticed as well as that of the first one. */
+    private static void awaitRenewed(TckFixture tck, Permit permit) {
+        Deadline first = permit.validUntil();
+        Duration renewals = tck.scaled(tck.guarantees().detectionMax());
+        if (!first.isNever() && (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0)) {
+            tck.await("a permit outlasts its first validity", renewals, () -> first.isPast(System.nanoTime()));
+        }
+    }
+
     private static void outlast(TckFixture tck, Function<TcpProxy, LinkFault> cutOff) throws Exception {
+        outlast(tck, (fixture, permit) -> {}, cutOff);
+    }
+
+    private static void outlast(
+            TckFixture tck, BiConsumer<TckFixture, Permit> before, Function<TcpProxy, LinkFault> cutOff)
+            throws Exception {
         if (!tck.has(Capability.CRASH_RELEASE)) {
             throw new TestAbortedException("CRASH_RELEASE is not declared: a holder that is cut off keeps its slot");
         }
@@ -178,6 +195,7 @@ public abstract class IsolationRules {
         Route route = tck.route();
         DistributedSemaphore semaphore = route.client().semaphore(name);
         Watched former = new Watched(tck, tck.take(semaphore, 1).get(0));
+        before.accept(tck, former.permit());
         Permit successor;
         try (LinkFault fault = cutOff.apply(route.proxy())) {
             long since = System.nanoTime();

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -26,6 +27,9 @@ public abstract class StallRules {
     private static final Duration BETWEEN_CONTINENTS = Duration.ofMillis(75);
 
     private static final Duration AT_ONCE = Duration.ofMillis(300);
+
+    /** At different times between request and answer. */
+    private static final int CALLS_THAT_END = 6;
 
     /** For subclasses. */
     protected StallRules() {}
@@ -167,6 +171,40 @@ public abstract class StallRules {
         }
         tck.assertFree(name, 2);
         tck.assertFree(quiet, 1);
+    }
+
+    /** The grant meets nobody any more when its answer arrives. Nobody is to wait for the end of a lease then. */
+    @Test
+    @Rule({"3.6", "13.6"})
+    void whatIsGrantedToACallThatHasEndedGoesBackAtOnce(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        Observer others = new Observer(tck, tck.home().semaphore(name));
+        // Of the time for one call of the adapter, which is a third of the bound, a part.
+        Duration late = shorter(BETWEEN_CONTINENTS, tck.guarantees().callBound().dividedBy(15));
+        try (LinkFault slow = route.proxy()
+                .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
+            List<Duration> taken = new ArrayList<>();
+            for (int round = 0; round < CALLS_THAT_END; round++) {
+                CompletableFuture<Permit> call = semaphore.acquireAsync(tck.patience());
+                Pause.millis(late.toMillis() * (round + 1) / (CALLS_THAT_END + 1));
+                if (!call.cancel(true)) {
+                    giveBack(call);
+                }
+                long since = System.nanoTime();
+                others.awaitAtLeastFree(1, "what was granted to a call that was cancelled does not go back at once");
+                taken.add(Duration.ofNanos(System.nanoTime() - since));
+            }
+            Collections.sort(taken);
+            Duration lease = tck.guarantees().detectionMin();
+            assertThat(taken.get(CALLS_THAT_END / 2))
+                    .as("how long the grants to cancelled calls kept a slot, at the median; a lease lasts %s", lease)
+                    .matches(median -> lease.isZero() || median.compareTo(lease) < 0, "is shorter than that");
+            assertThat(slow.strikes()).as("answers that were late").isPositive();
+        }
+        tck.assertFree(name, 1);
     }
 
     /** A holder is to be renewed several times, where there is time for that. */

@@ -9,6 +9,8 @@ import io.github.distributedsemaphore.tck.MemoryHarness;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -37,6 +39,9 @@ enum AccessMutant implements Mutant {
                             .collect(Collectors.toSet());
                 }
             }),
+
+    /** Telling the first of several that wait throws, and the others are told nothing. */
+    ONE_REFUSAL_FOR_ALL_THAT_WAIT("15.2", "the end of one of", FirstOnly::new),
 
     /** Rights are checked for a grant, not for a destruction. */
     WHO_MAY_LOOK_MAY_DESTROY("15.2", "by an account that may only look", () -> new MemoryHarness(MemoryServer.ALL) {
@@ -73,6 +78,36 @@ enum AccessMutant implements Mutant {
                     throw new BackendUnavailableException(e.getMessage(), e);
                 }
             });
+        }
+    }
+
+    /** Passes on the first refusal of a future, and swallows the others. */
+    private static final class FirstOnly extends MemoryHarness {
+        private final AtomicBoolean told = new AtomicBoolean();
+
+        FirstOnly() {
+            super(MemoryServer.ALL);
+        }
+
+        @Override
+        protected SemaphoreClient client(SemaphoreClient client) {
+            return Bent.around(SemaphoreClient.class, client, call -> {
+                Object result = call.proceed();
+                return result instanceof CompletableFuture<?> future ? unlessTold(future) : result;
+            });
+        }
+
+        @SuppressWarnings("FutureReturnValueIgnored") // the copy goes on
+        private <T> CompletableFuture<T> unlessTold(CompletableFuture<T> future) {
+            CompletableFuture<T> copy = new CompletableFuture<>();
+            future.whenComplete((result, failure) -> {
+                if (failure == null) {
+                    copy.complete(result);
+                } else if (!(failure instanceof BackendAccessException) || !told.getAndSet(true)) {
+                    copy.completeExceptionally(failure);
+                }
+            });
+            return copy;
         }
     }
 }
