@@ -25,7 +25,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Three brokers with slots in quorum queues, under partitions. Only with {@code -Dtck.clusters=true}. */
+/**
+ * Three brokers with slots in quorum queues, under partitions. Only with {@code -Dtck.clusters=true}; with {@code -Dtck.khepri=true} the
+ * brokers, which must be of version 4 then, keep their metadata in Khepri.
+ */
 class ClusterPartitionTest extends ClusterTck {
     @Override
     protected Cluster start(Network network) throws Exception {
@@ -41,6 +44,8 @@ class ClusterPartitionTest extends ClusterTck {
                 + " true -> rabbit_nodes:list_running(); false -> rabbit_nodes:all_running() end";
 
         private static final Pattern NAME = Pattern.compile("rabbit@([0-9.]+)");
+
+        private static final boolean KHEPRI = Boolean.getBoolean("tck.khepri");
 
         private final Path folder = Files.createTempDirectory("rabbitmq-cluster");
         private final String cookie = UUID.randomUUID().toString();
@@ -61,6 +66,11 @@ class ClusterPartitionTest extends ClusterTck {
                 for (int look = 0; look < 200 && !isRunning(node, nodes.size()); look++) {
                     Thread.sleep(500);
                 }
+            }
+            if (KHEPRI
+                    && !eval(nodes.get(0), "rabbit_feature_flags:enable(khepri_db)")
+                            .startsWith("{ok, ok}")) {
+                throw new IllegalStateException("Khepri cannot be enabled");
             }
         }
 
@@ -144,7 +154,7 @@ class ClusterPartitionTest extends ClusterTck {
             Matcher version =
                     Pattern.compile("[0-9]+[.][0-9]+[.][0-9]+").matcher(eval(nodes.get(0), "rabbit_misc:version()"));
             return "RabbitMQ " + (version.find() ? version.group() : "of an unknown version")
-                    + ", three nodes, quorum slots, pause_minority";
+                    + (KHEPRI ? " with Khepri" : " with Mnesia") + ", three nodes, quorum slots, pause_minority";
         }
 
         @Override
@@ -196,6 +206,25 @@ class ClusterPartitionTest extends ClusterTck {
         @Override
         public boolean isWhole() {
             return nodes.stream().allMatch(node -> isRunning(node, SIZE));
+        }
+
+        /** Restarts the node that most others remember a partition with: Mnesia does not join what was apart. */
+        @Override
+        public void repair() {
+            Map<String, Integer> apart = new HashMap<>();
+            for (Node node : nodes) {
+                try {
+                    NAME.matcher(eval(node, "rabbit_node_monitor:partitions()"))
+                            .results()
+                            .forEach(name -> apart.merge(name.group(1), 1, Integer::sum));
+                } catch (IllegalStateException | UncheckedIOException e) {
+                    // It remembers none.
+                }
+            }
+            nodes.stream()
+                    .max(Comparator.comparingInt(
+                            node -> apart.getOrDefault(node.host().address(), 0)))
+                    .ifPresent(Node::restart);
         }
 
         /** The others would have to forget it first. */

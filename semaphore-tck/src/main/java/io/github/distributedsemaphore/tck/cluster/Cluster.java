@@ -60,6 +60,12 @@ public interface Cluster extends AutoCloseable {
         return true;
     }
 
+    /**
+     * Does what an operator does where a cluster does not become whole by itself after a fault. It is called when four times {@link
+     * #failOver} have passed, and the figures tell how often. By default it does nothing.
+     */
+    default void repair() {}
+
     /** Ends what does not run on a node. The kit has ended the nodes, and removes the network afterwards. */
     @Override
     default void close() {}

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param fault what struck
  * @param strikes how often
  * @param newLeaders after how many strikes another node led
+ * @param repairs how often the cluster did not become whole by itself
  * @param millis how long it took
  * @param grants how many permits were granted
  * @param failures how many calls failed, with certainty that nothing was done
@@ -37,6 +38,7 @@ record ClusterFigures(
         String fault,
         int strikes,
         long newLeaders,
+        int repairs,
         long millis,
         long grants,
         long failures,
@@ -69,7 +71,7 @@ record ClusterFigures(
     }
 
     static ClusterFigures of(
-            ClusterFault fault, List<Strike> strikes, History history, Duration length, int violations) {
+            ClusterFault fault, List<Strike> strikes, int repairs, History history, Duration length, int violations) {
         List<Outage> outages = strikes.stream()
                 .map(strike -> outage(history, strike))
                 .sorted(Comparator.comparingLong(Outage::length))
@@ -81,6 +83,7 @@ record ClusterFigures(
                 fault.name(),
                 strikes.size(),
                 strikes.stream().filter(Strike::newLeader).count(),
+                repairs,
                 length.toMillis(),
                 grants,
                 count(history, Outcome.FAILED),

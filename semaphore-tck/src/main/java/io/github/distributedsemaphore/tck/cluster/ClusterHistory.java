@@ -56,6 +56,7 @@ final class ClusterHistory {
     private final HistoryRecorder killed;
     private final List<Strike> strikes = new ArrayList<>();
     private int victims;
+    private int repairs;
     private @Nullable ClusterFigures figures;
 
     ClusterHistory(
@@ -88,7 +89,7 @@ final class ClusterHistory {
      * @throws AssertionError if there are violations, or if the history proves nothing
      */
     void run(Duration length, boolean quick) {
-        await("the cluster is whole", cluster::isWhole);
+        awaitWhole();
         List<Agent> agents = new ArrayList<>();
         try {
             pools.forEach(pool -> agents.add(pool.take(ClientSpec.plain())));
@@ -129,7 +130,7 @@ final class ClusterHistory {
                 HistoryChecks.violationsButRefusals(history, guarantees.has(Capability.FENCING)).stream()
                         .filter(violation -> !(exposed && isExcused(violation)))
                         .toList();
-        figures = ClusterFigures.of(fault, strikes, history, length, violations.size());
+        figures = ClusterFigures.of(fault, strikes, repairs, history, length, violations.size());
         System.out.println(form + ", " + figures.line(violations));
         if (!violations.isEmpty()) {
             throw new AssertionError(form + " under " + fault + ": " + violations.get(0) + " (and "
@@ -197,7 +198,7 @@ final class ClusterHistory {
             case ROLLING_RESTART -> {
                 for (Node node : cluster.nodes()) {
                     newLeader |= whileDown(List.of(node), SHORTEST_FAULT_MILLIS, leader);
-                    await("the cluster is whole after " + node + " was killed", cluster::isWhole);
+                    awaitWhole();
                 }
             }
             case LEADER_LOST -> newLeader = whileLost(leader, millis);
@@ -214,8 +215,31 @@ final class ClusterHistory {
             }
         }
         long healed = System.nanoTime();
-        await("the cluster is whole after " + fault, cluster::isWhole);
+        awaitWhole();
         strikes.add(new Strike(begun, healed, System.nanoTime(), newLeader || leader() != leader));
+    }
+
+    private void awaitWhole() {
+        long begun = System.nanoTime();
+        boolean[] repaired = new boolean[1];
+        await("the cluster is whole after " + fault, () -> {
+            boolean late = System.nanoTime() - begun > cluster.failOver().toNanos() * 4;
+            boolean whole = isWhole();
+            if (!whole && late && !repaired[0]) {
+                repaired[0] = true;
+                repairs++;
+                cluster.repair();
+            }
+            return whole;
+        });
+    }
+
+    private boolean isWhole() {
+        try {
+            return cluster.isWhole();
+        } catch (RuntimeException e) {
+            return false;
+        }
     }
 
     private void disturb(Node leader, Node follower, List<Node> followers) {

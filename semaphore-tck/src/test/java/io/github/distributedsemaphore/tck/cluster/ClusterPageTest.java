@@ -38,7 +38,7 @@ class ClusterPageTest {
             text.append("\n## ").append(report.get("form").getAsString()).append("\n\n");
             text.append("Seed ").append(report.get("seed").getAsLong()).append(".\n\n");
             text.append(
-                    "| fault | strikes (new leader) | grants a second | nobody is granted anything: median, longest |"
+                    "| fault | strikes (new leader; repaired) | grants a second | nobody is granted anything: median, longest |"
                             + " permits kept | overlaps, the longest | violations |\n");
             text.append("| --- | --- | --- | --- | --- | --- | --- |\n");
             JsonArray histories = report.getAsJsonArray("histories");
@@ -51,10 +51,11 @@ class ClusterPageTest {
         long overlaps = number(history, "overlaps");
         return String.format(
                 Locale.ROOT,
-                "| %s | %d (%d) | %.0f | %.1f s, %.1f s | %d of %d | %s | %d |%n",
+                "| %s | %d (%d; %d) | %.0f | %.1f s, %.1f s | %d of %d | %s | %d |%n",
                 history.get("fault").getAsString().toLowerCase(Locale.ROOT).replace('_', ' '),
                 number(history, "strikes"),
                 number(history, "newLeaders"),
+                history.has("repairs") ? number(history, "repairs") : 0,
                 history.get("grantsPerSecond").getAsDouble(),
                 number(history, "outageMedianMillis") / 1_000.0,
                 number(history, "outageWorstMillis") / 1_000.0,
