@@ -142,10 +142,11 @@ class UnknownOutcomeTest {
             crowd.backend().admin().create("jobs", clients);
             List<BackendSession> sessions = crowdBehind(shared, alone, crowd, clients);
             shared.loseReplies();
+            // On a busy machine a client may have to read first: then it knows that nothing was done.
             all(
                     sessions,
                     session -> assertThatThrownBy(() -> session.exchange(request(List.of(), 1)))
-                            .isInstanceOf(OutcomeUnknownException.class));
+                            .isInstanceOfAny(OutcomeUnknownException.class, BackendUnavailableException.class));
             shared.delayReplies(Duration.ofMillis(20));
             long before = crowd.calls("exec");
             all(
