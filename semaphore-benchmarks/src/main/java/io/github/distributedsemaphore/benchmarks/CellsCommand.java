@@ -1,5 +1,14 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.benchmarks.cells.Cell;
+import io.github.distributedsemaphore.benchmarks.cells.CellResult;
+import io.github.distributedsemaphore.benchmarks.cells.RunSettings;
+import io.github.distributedsemaphore.benchmarks.report.Chart;
+import io.github.distributedsemaphore.benchmarks.report.JsonReport;
+import io.github.distributedsemaphore.benchmarks.report.TextReport;
+import io.github.distributedsemaphore.benchmarks.run.Backend;
+import io.github.distributedsemaphore.benchmarks.run.CellRun;
+import io.github.distributedsemaphore.benchmarks.run.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;

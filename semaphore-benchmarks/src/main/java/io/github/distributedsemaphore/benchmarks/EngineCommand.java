@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.engine.EngineBenchmark;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
+import io.github.distributedsemaphore.benchmarks.run.WorkerCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 

@@ -1,5 +1,10 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.benchmarks.cells.Cell;
+import io.github.distributedsemaphore.benchmarks.cells.RabbitCells;
+import io.github.distributedsemaphore.benchmarks.run.Backend;
+import io.github.distributedsemaphore.benchmarks.servers.MeasuredServer;
+import io.github.distributedsemaphore.benchmarks.servers.RabbitProcess;
 import java.nio.file.Path;
 import picocli.CommandLine.Command;
 

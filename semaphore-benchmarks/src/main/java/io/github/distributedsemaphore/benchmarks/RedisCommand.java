@@ -1,5 +1,10 @@
 package io.github.distributedsemaphore.benchmarks;
 
+import io.github.distributedsemaphore.benchmarks.cells.Cell;
+import io.github.distributedsemaphore.benchmarks.cells.RedisCells;
+import io.github.distributedsemaphore.benchmarks.run.Backend;
+import io.github.distributedsemaphore.benchmarks.servers.MeasuredServer;
+import io.github.distributedsemaphore.benchmarks.servers.RedisProcess;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -24,7 +29,7 @@ import picocli.CommandLine.Command;
 final class RedisCommand extends CellsCommand {
     /** For picocli. */
     RedisCommand() {
-        this(Cells.all(), Main.class);
+        this(RedisCells.all(), Main.class);
     }
 
     /**

@@ -2,6 +2,12 @@ package io.github.distributedsemaphore.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.benchmarks.cells.Cell;
+import io.github.distributedsemaphore.benchmarks.cells.Mode;
+import io.github.distributedsemaphore.benchmarks.cells.Sample;
+import io.github.distributedsemaphore.benchmarks.cells.Target;
+import io.github.distributedsemaphore.benchmarks.cells.Variant;
+import io.github.distributedsemaphore.benchmarks.run.PlantedWorker;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;

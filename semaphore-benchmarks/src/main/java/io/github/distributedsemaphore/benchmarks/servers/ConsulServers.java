@@ -1,0 +1,170 @@
+package io.github.distributedsemaphore.benchmarks.servers;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
+import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Consul of our own: an agent in development mode, which keeps everything in memory, or three servers with their data on disk. */
+public final class ConsulServers implements MeasuredServer {
+    private static final Duration START = Duration.ofSeconds(60);
+    private static final int PORTS = 4;
+
+    private final HttpClient http = HttpClient.newHttpClient();
+    private final List<Process> processes = new ArrayList<>();
+    private final List<Integer> ports;
+
+    public ConsulServers(Path folder, int size) {
+        ports = freePorts(PORTS * size);
+        for (int i = 0; i < size; i++) {
+            processes.add(start(size == 1 ? development() : server(folder, i, size), i));
+        }
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> processes.forEach(Process::destroyForcibly)));
+        awaitLeader();
+    }
+
+    private static List<Integer> freePorts(int number) {
+        List<ServerSocket> sockets = new ArrayList<>();
+        try {
+            for (int i = 0; i < number; i++) {
+                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            }
+            List<Integer> free =
+                    sockets.stream().map(ServerSocket::getLocalPort).toList();
+            for (ServerSocket socket : sockets) {
+                socket.close();
+            }
+            return free;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static List<String> development() {
+        return List.of("-dev", "-node", "bench");
+    }
+
+    private List<String> server(Path folder, int number, int size) {
+        List<String> options = new ArrayList<>(List.of("-server", "-bootstrap-expect", Integer.toString(size)));
+        options.addAll(List.of("-node", "bench" + number, "-retry-interval", "1s"));
+        options.addAll(
+                List.of("-data-dir", folder.resolve("consul-" + port(number, 0)).toString()));
+        for (int other = 0; other < size; other++) {
+            options.addAll(List.of("-retry-join", "127.0.0.1:" + port(other, 2)));
+        }
+        return options;
+    }
+
+    private int port(int server, int which) {
+        return ports.get(PORTS * server + which);
+    }
+
+    private Process start(List<String> options, int number) {
+        List<String> command =
+                new ArrayList<>(List.of("consul", "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
+        List<String> names = List.of("-http-port", "-server-port", "-serf-lan-port", "-serf-wan-port");
+        for (int i = 0; i < PORTS; i++) {
+            command.addAll(List.of(names.get(i), Integer.toString(port(number, i))));
+        }
+        command.addAll(List.of("-dns-port", "-1", "-grpc-port", "-1", "-hcl", "disable_update_check = true"));
+        command.addAll(options);
+        try {
+            return new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+        } catch (IOException e) {
+            throw new BrokenRunException(
+                    "no consul on the PATH; .ci/install-consul puts it there (Debian, as root)", e);
+        }
+    }
+
+    private void awaitLeader() {
+        long end = System.nanoTime() + START.toNanos();
+        for (int i = 0; i < processes.size(); i++) {
+            while (!answers(i)) {
+                if (!processes.get(i).isAlive() || System.nanoTime() - end > 0) {
+                    close();
+                    throw new BrokenRunException("consul did not start");
+                }
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private boolean answers(int server) {
+        try {
+            int status = get(server, "/v1/kv/none?consistent").statusCode();
+            return status == 200 || status == 404;
+        } catch (UncheckedIOException e) {
+            return false;
+        }
+    }
+
+    private HttpResponse<String> get(int server, String path) {
+        URI uri = URI.create("http://127.0.0.1:" + port(server, 0) + path);
+        try {
+            return http.send(
+                    HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(10)).build(),
+                    HttpResponse.BodyHandlers.ofString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new BrokenRunException("The runner was interrupted", e);
+        }
+    }
+
+    private JsonObject self() {
+        return JsonParser.parseString(get(0, "/v1/agent/self").body()).getAsJsonObject();
+    }
+
+    /** Of the first server, which leads or does not, as it happens. */
+    @Override
+    public String uri() {
+        return "consul://127.0.0.1:" + port(0, 0);
+    }
+
+    @Override
+    public ServerUse use() {
+        long commits = self().getAsJsonObject("Stats")
+                .getAsJsonObject("raft")
+                .get("last_log_index")
+                .getAsLong();
+        double micros = processes.stream()
+                .mapToLong(process ->
+                        process.info().totalCpuDuration().orElse(Duration.ZERO).toNanos())
+                .sum();
+        return new ServerUse(commits, micros / 1e3);
+    }
+
+    @Override
+    public String version() {
+        String version = self().getAsJsonObject("Config").get("Version").getAsString();
+        return "Consul " + version + (processes.size() == 1 ? ", development mode" : ", 3 servers");
+    }
+
+    @Override
+    public void close() {
+        processes.forEach(Process::destroyForcibly);
+        try {
+            for (Process process : processes) {
+                process.waitFor(10, TimeUnit.SECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
