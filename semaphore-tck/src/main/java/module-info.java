@@ -15,13 +15,23 @@ module io.github.distributedsemaphore.tck {
     exports io.github.distributedsemaphore.tck;
     exports io.github.distributedsemaphore.tck.agent;
     exports io.github.distributedsemaphore.tck.cluster;
+    exports io.github.distributedsemaphore.tck.faults;
+    exports io.github.distributedsemaphore.tck.fixture;
+    exports io.github.distributedsemaphore.tck.harness;
     exports io.github.distributedsemaphore.tck.history;
     exports io.github.distributedsemaphore.tck.link;
+    exports io.github.distributedsemaphore.tck.rulebook;
+    exports io.github.distributedsemaphore.tck.rules;
     exports io.github.distributedsemaphore.tck.session;
+    exports io.github.distributedsemaphore.tck.storms;
 
     // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
     // one.
     opens io.github.distributedsemaphore.tck;
     opens io.github.distributedsemaphore.tck.cluster;
+    opens io.github.distributedsemaphore.tck.faults;
+    opens io.github.distributedsemaphore.tck.fixture;
+    opens io.github.distributedsemaphore.tck.rules;
     opens io.github.distributedsemaphore.tck.session;
+    opens io.github.distributedsemaphore.tck.storms;
 }

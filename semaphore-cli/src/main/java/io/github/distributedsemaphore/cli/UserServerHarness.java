@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.cli;
 
-import io.github.distributedsemaphore.tck.ServerAccess;
-import io.github.distributedsemaphore.tck.UriAccess;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.ServerAccess;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.UriAccounts;
+import io.github.distributedsemaphore.tck.harness.Accounts;
+import io.github.distributedsemaphore.tck.harness.UriAccounts;
 import java.util.List;
 import java.util.UUID;
 

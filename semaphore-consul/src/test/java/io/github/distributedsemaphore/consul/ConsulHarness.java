@@ -1,13 +1,13 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.HookMissingException;
-import io.github.distributedsemaphore.tck.Leftovers;
-import io.github.distributedsemaphore.tck.ServerAccess;
-import io.github.distributedsemaphore.tck.ServerControl;
-import io.github.distributedsemaphore.tck.StateProbe;
-import io.github.distributedsemaphore.tck.UriAccess;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.Accounts;
+import io.github.distributedsemaphore.tck.harness.HookMissingException;
+import io.github.distributedsemaphore.tck.harness.Leftovers;
+import io.github.distributedsemaphore.tck.harness.ServerAccess;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;

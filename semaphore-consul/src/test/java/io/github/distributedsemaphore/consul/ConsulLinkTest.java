@@ -1,12 +1,12 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.CutRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.LostAnswerRules;
-import io.github.distributedsemaphore.tck.OutageRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.StallRules;
+import io.github.distributedsemaphore.tck.faults.CutRules;
+import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
+import io.github.distributedsemaphore.tck.faults.OutageRules;
+import io.github.distributedsemaphore.tck.faults.StallRules;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import org.junit.jupiter.api.Nested;
 
 /** The sections of the kit that disturb the link, but for {@link ConsulIsolationTest}. */

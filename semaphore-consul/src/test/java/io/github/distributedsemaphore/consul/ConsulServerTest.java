@@ -1,13 +1,13 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.ErrorRules;
-import io.github.distributedsemaphore.tck.FailOverRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.RestartRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.StoppedServerRules;
-import io.github.distributedsemaphore.tck.StormRules;
+import io.github.distributedsemaphore.tck.faults.ErrorRules;
+import io.github.distributedsemaphore.tck.faults.FailOverRules;
+import io.github.distributedsemaphore.tck.faults.RestartRules;
+import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.storms.StormRules;
 import org.junit.jupiter.api.Nested;
 
 /** The sections of the kit that stop, kill and wipe servers, on servers of their own. */

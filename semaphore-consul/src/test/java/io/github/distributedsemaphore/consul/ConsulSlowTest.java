@@ -1,11 +1,11 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.tck.CrossProcessRules;
-import io.github.distributedsemaphore.tck.FencingRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.PauseRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.faults.CrossProcessRules;
+import io.github.distributedsemaphore.tck.faults.PauseRules;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.rules.FencingRules;
 import org.junit.jupiter.api.Nested;
 
 /** The sections of the kit that wait for the end of a session now and then, in a JVM and on an agent of their own. */

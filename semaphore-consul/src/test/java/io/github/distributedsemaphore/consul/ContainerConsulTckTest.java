@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.ServerControl;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;

@@ -1,16 +1,16 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.tck.AdministrationRules;
-import io.github.distributedsemaphore.tck.FencingRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.InputRules;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.ResizeRules;
-import io.github.distributedsemaphore.tck.SafetyRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.UriHarness;
-import io.github.distributedsemaphore.tck.agent.AgentLauncher;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
+import io.github.distributedsemaphore.tck.rules.AdministrationRules;
+import io.github.distributedsemaphore.tck.rules.FencingRules;
+import io.github.distributedsemaphore.tck.rules.InputRules;
+import io.github.distributedsemaphore.tck.rules.ReleaseRules;
+import io.github.distributedsemaphore.tck.rules.ResizeRules;
+import io.github.distributedsemaphore.tck.rules.SafetyRules;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;

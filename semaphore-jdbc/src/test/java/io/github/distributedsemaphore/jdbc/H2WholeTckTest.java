@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** The whole kit on H2 in memory: -Dkit.h2=true -Dkit.elsewhere=none -Dtest=H2WholeTckTest. */

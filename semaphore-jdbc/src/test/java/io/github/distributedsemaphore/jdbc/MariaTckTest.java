@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.Leftovers;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.Map;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 

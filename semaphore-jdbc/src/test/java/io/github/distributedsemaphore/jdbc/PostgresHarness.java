@@ -1,14 +1,14 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.HookMissingException;
-import io.github.distributedsemaphore.tck.Leftovers;
-import io.github.distributedsemaphore.tck.ServerAccess;
-import io.github.distributedsemaphore.tck.ServerControl;
-import io.github.distributedsemaphore.tck.StateProbe;
-import io.github.distributedsemaphore.tck.UriAccess;
-import io.github.distributedsemaphore.tck.UriAccounts;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.Accounts;
+import io.github.distributedsemaphore.tck.harness.HookMissingException;
+import io.github.distributedsemaphore.tck.harness.Leftovers;
+import io.github.distributedsemaphore.tck.harness.ServerAccess;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriAccounts;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

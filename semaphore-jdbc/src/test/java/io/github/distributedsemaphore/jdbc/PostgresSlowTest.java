@@ -1,13 +1,13 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.tck.CrashRules;
-import io.github.distributedsemaphore.tck.CrossProcessRules;
-import io.github.distributedsemaphore.tck.FaultHistoryRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.PauseRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.StormRules;
+import io.github.distributedsemaphore.tck.faults.CrashRules;
+import io.github.distributedsemaphore.tck.faults.CrossProcessRules;
+import io.github.distributedsemaphore.tck.faults.PauseRules;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.storms.FaultHistoryRules;
+import io.github.distributedsemaphore.tck.storms.StormRules;
 import org.junit.jupiter.api.Nested;
 
 /** The sections of the kit that wait for the end of leases or take long, in a JVM and on a server of their own. */

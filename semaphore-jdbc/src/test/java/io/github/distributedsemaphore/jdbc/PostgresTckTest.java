@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 
 /**
  * The compatibility kit on a real PostgreSQL, but for the sections that the build leaves to test classes of their own, which run

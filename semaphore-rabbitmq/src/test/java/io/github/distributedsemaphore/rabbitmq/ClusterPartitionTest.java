@@ -68,7 +68,7 @@ class ClusterPartitionTest extends ClusterTck {
                 }
             }
             if (KHEPRI
-                    && !eval(nodes.get(0), "rabbit_feature_flags:enable(khepri_db)")
+                    && !eval(nodes.get(0), "rabbit_feature_flags:enable(khepri_db)", 60)
                             .startsWith("{ok, ok}")) {
                 throw new IllegalStateException("Khepri cannot be enabled");
             }
@@ -114,6 +114,10 @@ class ClusterPartitionTest extends ClusterTck {
 
         /** Asks the broker in its own language. */
         private String eval(Node node, String expression) {
+            return eval(node, expression, 3);
+        }
+
+        private String eval(Node node, String expression, int seconds) {
             try {
                 List<String> command =
                         List.of(RabbitNode.findErlCall().toString(), "-name", name(node.host()), "-c", cookie, "-e");
@@ -122,7 +126,7 @@ class ClusterPartitionTest extends ClusterTck {
                         .start();
                 process.getOutputStream().write((expression + ".\n").getBytes(StandardCharsets.US_ASCII));
                 process.getOutputStream().close();
-                if (!process.waitFor(3, TimeUnit.SECONDS)) {
+                if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
                     process.destroyForcibly();
                     throw new IllegalStateException(node + " does not answer");
                 }

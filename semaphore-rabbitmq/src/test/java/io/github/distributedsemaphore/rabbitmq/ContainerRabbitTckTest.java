@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

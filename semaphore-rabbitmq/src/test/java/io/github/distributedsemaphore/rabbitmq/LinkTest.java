@@ -9,7 +9,7 @@ import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
 import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
-import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;

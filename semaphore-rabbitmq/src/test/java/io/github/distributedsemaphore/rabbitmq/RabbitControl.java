@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.tck.ClientSpec;
-import io.github.distributedsemaphore.tck.ServerControl;
-import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,18 +1,18 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.tck.CutRules;
-import io.github.distributedsemaphore.tck.ErrorRules;
-import io.github.distributedsemaphore.tck.FailOverRules;
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.IsolationRules;
-import io.github.distributedsemaphore.tck.LostAnswerRules;
-import io.github.distributedsemaphore.tck.OutageRules;
-import io.github.distributedsemaphore.tck.RestartRules;
-import io.github.distributedsemaphore.tck.Section;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.StallRules;
-import io.github.distributedsemaphore.tck.StoppedServerRules;
-import io.github.distributedsemaphore.tck.StormRules;
+import io.github.distributedsemaphore.tck.faults.CutRules;
+import io.github.distributedsemaphore.tck.faults.ErrorRules;
+import io.github.distributedsemaphore.tck.faults.FailOverRules;
+import io.github.distributedsemaphore.tck.faults.IsolationRules;
+import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
+import io.github.distributedsemaphore.tck.faults.OutageRules;
+import io.github.distributedsemaphore.tck.faults.RestartRules;
+import io.github.distributedsemaphore.tck.faults.StallRules;
+import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.storms.StormRules;
 import org.junit.jupiter.api.Nested;
 
 /** The sections of the kit that disturb links and servers: tags {@code link} and {@code server} of {@link RabbitTckTest}. */

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 
 /**
  * The compatibility kit on a broker, but for the sections that the build leaves to {@link RabbitFaultTest}, which runs side by

@@ -3,8 +3,8 @@ package io.github.distributedsemaphore.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.ServerControl;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
 import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.Assumptions;

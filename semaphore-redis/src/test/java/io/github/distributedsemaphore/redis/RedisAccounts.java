@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.UriAccounts;
+import io.github.distributedsemaphore.tck.harness.Accounts;
+import io.github.distributedsemaphore.tck.harness.UriAccounts;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;

@@ -2,9 +2,9 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.redis.net.HostAndPort;
-import io.github.distributedsemaphore.tck.ClientSpec;
-import io.github.distributedsemaphore.tck.ServerControl;
-import io.github.distributedsemaphore.tck.UriAccess;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;

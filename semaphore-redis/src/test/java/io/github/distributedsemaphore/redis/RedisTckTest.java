@@ -1,14 +1,14 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.tck.Accounts;
-import io.github.distributedsemaphore.tck.Leftovers;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.ServerAccess;
-import io.github.distributedsemaphore.tck.ServerControl;
-import io.github.distributedsemaphore.tck.StateProbe;
-import io.github.distributedsemaphore.tck.UriAccess;
-import io.github.distributedsemaphore.tck.UriHarness;
+import io.github.distributedsemaphore.tck.harness.Accounts;
+import io.github.distributedsemaphore.tck.harness.Leftovers;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerAccess;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 

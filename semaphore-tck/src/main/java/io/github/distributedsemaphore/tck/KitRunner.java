@@ -3,6 +3,10 @@ package io.github.distributedsemaphore.tck;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.run.TckRun;
+import io.github.distributedsemaphore.tck.run.TckSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.util.Set;
 
 /** Where nothing is declared the kit shows that it is absent, and asks for the rest all the same. */

@@ -10,9 +10,15 @@ import static org.junit.platform.testkit.engine.EventConditions.finishedWithFail
 import static org.junit.platform.testkit.engine.TestExecutionResultConditions.message;
 
 import io.github.distributedsemaphore.tck.KitTest.Case;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

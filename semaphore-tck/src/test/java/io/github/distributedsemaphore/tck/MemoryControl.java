@@ -2,6 +2,8 @@ package io.github.distributedsemaphore.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;

@@ -2,6 +2,9 @@ package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
+import io.github.distributedsemaphore.tck.run.TckRun;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.opentest4j.TestAbortedException;

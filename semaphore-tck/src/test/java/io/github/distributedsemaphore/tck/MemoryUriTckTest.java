@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.tck;
 
-import io.github.distributedsemaphore.tck.agent.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.Map;
 import java.util.Optional;
 

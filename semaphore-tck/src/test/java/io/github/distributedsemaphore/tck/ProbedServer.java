@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;

@@ -3,6 +3,10 @@ package io.github.distributedsemaphore.tck;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
+import io.github.distributedsemaphore.tck.rulebook.RuleDocument;
+import io.github.distributedsemaphore.tck.rulebook.RuleNames;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.run.Pause;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.tck.agent;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import io.github.distributedsemaphore.Fence;
-import io.github.distributedsemaphore.tck.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.history.Workload;
 import java.util.ArrayList;
 import java.util.List;

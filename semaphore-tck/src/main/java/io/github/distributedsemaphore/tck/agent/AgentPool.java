@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.agent;
 
-import io.github.distributedsemaphore.tck.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.agent;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;

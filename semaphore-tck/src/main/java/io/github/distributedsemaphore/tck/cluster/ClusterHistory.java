@@ -2,11 +2,11 @@ package io.github.distributedsemaphore.tck.cluster;
 
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Guarantees;
-import io.github.distributedsemaphore.tck.ClientSpec;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.agent.AgentPool;
 import io.github.distributedsemaphore.tck.cluster.ClusterFigures.Strike;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.history.HeldSlot;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.tck.report;
 import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
-import io.github.distributedsemaphore.tck.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

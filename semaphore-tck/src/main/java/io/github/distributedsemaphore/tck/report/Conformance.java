@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.tck.report;
 
 import io.github.distributedsemaphore.guarantees.Guarantees;
-import io.github.distributedsemaphore.tck.RuleBook;
 import io.github.distributedsemaphore.tck.history.HistoryWindows;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -4,10 +4,10 @@ import static io.github.distributedsemaphore.tck.report.Markup.escape;
 import static io.github.distributedsemaphore.tck.report.Markup.fill;
 import static io.github.distributedsemaphore.tck.report.Markup.readable;
 
-import io.github.distributedsemaphore.tck.RuleBook;
 import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.report.Conformance.State;
 import io.github.distributedsemaphore.tck.report.Conformance.Verdict;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.tck.report;
 
-import io.github.distributedsemaphore.tck.Bound;
 import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.Sometimes;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.EnumMap;

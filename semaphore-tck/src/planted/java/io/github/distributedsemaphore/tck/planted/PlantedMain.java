@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.tck.planted;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectNestedMethod;
 
-import io.github.distributedsemaphore.tck.Rule;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import java.lang.reflect.Method;
 import java.util.ArrayList;

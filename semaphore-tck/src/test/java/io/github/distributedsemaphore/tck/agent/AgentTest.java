@@ -3,7 +3,8 @@ package io.github.distributedsemaphore.tck.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.tck.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;

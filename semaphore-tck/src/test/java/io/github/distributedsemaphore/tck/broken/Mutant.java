@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.tck.broken;
 
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.util.function.Supplier;
 
 /** One implementation that is wrong on purpose, and the rule that has to find it out. */

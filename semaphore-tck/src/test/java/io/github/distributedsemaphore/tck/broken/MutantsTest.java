@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectMethod;
 
-import io.github.distributedsemaphore.tck.HarnessSource;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.Rule;
-import io.github.distributedsemaphore.tck.RuleBook;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
+import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,18 +1,18 @@
 package io.github.distributedsemaphore.tck.broken;
 
-import io.github.distributedsemaphore.tck.AsyncRules;
-import io.github.distributedsemaphore.tck.FairnessRules;
-import io.github.distributedsemaphore.tck.InputRules;
-import io.github.distributedsemaphore.tck.InspectionRules;
-import io.github.distributedsemaphore.tck.InterruptRules;
-import io.github.distributedsemaphore.tck.LivenessRules;
-import io.github.distributedsemaphore.tck.LossRules;
 import io.github.distributedsemaphore.tck.ProbedServer;
-import io.github.distributedsemaphore.tck.ReleaseRules;
-import io.github.distributedsemaphore.tck.SafetyRules;
-import io.github.distributedsemaphore.tck.TimeoutRules;
-import io.github.distributedsemaphore.tck.VerificationRules;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
+import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.rules.AsyncRules;
+import io.github.distributedsemaphore.tck.rules.FairnessRules;
+import io.github.distributedsemaphore.tck.rules.InputRules;
+import io.github.distributedsemaphore.tck.rules.InspectionRules;
+import io.github.distributedsemaphore.tck.rules.InterruptRules;
+import io.github.distributedsemaphore.tck.rules.LivenessRules;
+import io.github.distributedsemaphore.tck.rules.ReleaseRules;
+import io.github.distributedsemaphore.tck.rules.SafetyRules;
+import io.github.distributedsemaphore.tck.rules.TimeoutRules;
+import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import java.time.Duration;
 import java.util.function.Function;
 

@@ -5,11 +5,11 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
-import io.github.distributedsemaphore.tck.LivenessRules;
-import io.github.distributedsemaphore.tck.LossRules;
-import io.github.distributedsemaphore.tck.TimeoutRules;
-import io.github.distributedsemaphore.tck.VerificationRules;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
+import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.rules.LivenessRules;
+import io.github.distributedsemaphore.tck.rules.TimeoutRules;
+import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import java.time.Duration;
 import java.util.Set;
 

@@ -1,12 +1,12 @@
 package io.github.distributedsemaphore.tck.broken;
 
-import io.github.distributedsemaphore.tck.ContentionRules;
-import io.github.distributedsemaphore.tck.FairnessRules;
-import io.github.distributedsemaphore.tck.InterruptRules;
-import io.github.distributedsemaphore.tck.LivenessRules;
 import io.github.distributedsemaphore.tck.ProbedServer;
-import io.github.distributedsemaphore.tck.TimeoutRules;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
+import io.github.distributedsemaphore.tck.rules.ContentionRules;
+import io.github.distributedsemaphore.tck.rules.FairnessRules;
+import io.github.distributedsemaphore.tck.rules.InterruptRules;
+import io.github.distributedsemaphore.tck.rules.LivenessRules;
+import io.github.distributedsemaphore.tck.rules.TimeoutRules;
 import java.time.Duration;
 import java.util.function.Function;
 

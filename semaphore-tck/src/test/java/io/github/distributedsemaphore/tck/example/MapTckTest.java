@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.tck.example;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
-import io.github.distributedsemaphore.tck.SemaphoreTckHarness;
-import io.github.distributedsemaphore.tck.UriHarness;
-import io.github.distributedsemaphore.tck.agent.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.AgentLauncher;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.Map;
 import java.util.Optional;
 

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
-import io.github.distributedsemaphore.tck.Bound;
-import io.github.distributedsemaphore.tck.RuleBook;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryWindows;
 import io.github.distributedsemaphore.tck.history.HistoryWindows.Span;
 import io.github.distributedsemaphore.tck.history.Operation;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

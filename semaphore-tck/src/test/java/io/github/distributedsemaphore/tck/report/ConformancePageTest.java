@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.tck.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.distributedsemaphore.tck.RuleBook;
+import io.github.distributedsemaphore.tck.rulebook.RuleBook;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,0 +1,260 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.Leftovers;
+import io.github.distributedsemaphore.tck.history.Sometimes;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** What becomes of the permits of dead processes: rules of sections 2, 8, 9 and 16 that kill processes. */
+@Section
+public abstract class CrashRules {
+    private static final Duration BUDGET = Duration.ofSeconds(8);
+
+    /** For subclasses. */
+    protected CrashRules() {}
+
+    @Test
+    @Rule("2.2")
+    void theSlotOfAKilledProcessIsTakenWithinTheDetectionTimes(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Agent agent = tck.agent();
+        AgentPermits held = agent.take(name);
+        SemaphoreClient waiting = tck.client();
+        CompletableFuture<Permit> waiter = waiting.semaphore(name).acquireAsync();
+        long kill = System.nanoTime();
+        agent.kill9();
+        long dead = System.nanoTime();
+        tck.reached(Sometimes.KILLED_HOLDING);
+        if (!tck.has(Capability.CRASH_RELEASE)) {
+            assertStaysTaken(tck, waiting.semaphore(name), waiter);
+            return;
+        }
+        tck.await(
+                "the slot of a killed process is free within "
+                        + tck.guarantees().detectionMax(),
+                tck.guarantees().detectionMax(),
+                waiter::isDone);
+        long granted = System.nanoTime();
+        Permit permit = waiter.get();
+        tck.reached(Sometimes.SERVED_BY_A_CRASH);
+        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), granted - dead);
+        assertThat(Duration.ofNanos(granted - kill))
+                .as(
+                        "time from the kill to the next grant, at least %s",
+                        tck.guarantees().detectionMin())
+                .isGreaterThanOrEqualTo(tck.guarantees().detectionMin());
+        assertThat(granted)
+                .as("the grant comes after the end of the validity")
+                .isGreaterThanOrEqualTo(Math.min(granted, held.validUntil()));
+        permit.release();
+    }
+
+    private static void assertStaysTaken(
+            TckFixture tck, DistributedSemaphore semaphore, CompletableFuture<Permit> waiter) {
+        Duration watch = tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet());
+        tck.proveNothing("the slot stays taken, as CRASH_RELEASE is not declared", watch, () -> !waiter.isDone());
+        assertThat(waiter.cancel(true)).isTrue();
+        assertThat(semaphore.tryAcquire())
+                .as("an attempt for the slot of a killed process, without CRASH_RELEASE")
+                .isEmpty();
+    }
+
+    @Test
+    @Rule("2.2")
+    void theSlotOfAnAbortedClientIsTakenWithinTheDetectionTimes(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient aborting = tck.client();
+        tck.take(aborting.semaphore(name), 1);
+        CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync();
+        aborting.abort();
+        long dead = System.nanoTime();
+        if (!tck.has(Capability.CRASH_RELEASE)) {
+            assertStaysTaken(tck, tck.home().semaphore(name), waiter);
+            return;
+        }
+        tck.await(
+                "the slot of an aborted client is free within "
+                        + tck.guarantees().detectionMax(),
+                tck.guarantees().detectionMax(),
+                waiter::isDone);
+        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), System.nanoTime() - dead);
+        waiter.get().release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.10")
+    void aPermitSurvivesCrashAfterCrash(TckFixture tck) throws Exception {
+        requireCrashRelease(tck);
+        String name = tck.create(1);
+        for (int unused : tck.repeat(50, BUDGET)) {
+            Agent agent = tck.agent();
+            Duration patience = tck.scaled(tck.guarantees().detectionMax()).plus(tck.patience());
+            assertThat(agent.acquire(name, 1, patience))
+                    .as("the permit that the previous crash returned")
+                    .isPresent();
+            agent.kill9();
+        }
+        Permit permit = tck.home().semaphore(name).acquire(tck.patience().plus(detection(tck)));
+        assertThat(tck.home().semaphore(name).tryAcquire())
+                .as("a second permit of a limit of 1, after the crashes")
+                .isEmpty();
+        permit.release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("9.2")
+    void killedHoldersNoLongerCountWithinTheDetectionTime(TckFixture tck) {
+        requireCrashRelease(tck);
+        String name = tck.create(3);
+        Agent agent = tck.agent();
+        agent.take(name);
+        agent.take(name);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        assertThat(semaphore.availablePermits()).as("free while two are held").isEqualTo(1);
+        agent.kill9();
+        tck.await(
+                "all permits count as free within the detection time of their holder's death",
+                tck.guarantees().detectionMax().plus(tck.guarantees().callBound()),
+                () -> semaphore.availablePermits() == 3);
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("8.10")
+    void anAdministratorThatDiesHalfWayHarmsNothing(TckFixture tck) {
+        String name = tck.create(2);
+        for (int round : tck.repeat(20, BUDGET)) {
+            Agent agent = tck.agent();
+            CompletableFuture<?> resizing = agent.resizeForEver(name, 1, 4);
+            Pause.millis(20 + tck.random().nextInt(60));
+            assertThat(resizing)
+                    .as("the resizing of round %d is under way", round)
+                    .isNotDone();
+            agent.kill9();
+            int limit = 1 + tck.random().nextInt(4);
+            untilAvailable(tck, () -> tck.home().admin().resize(name, limit));
+            assertThat(tck.home().admin().describe(name).orElseThrow().limit())
+                    .as("the limit that the next administrator set")
+                    .isEqualTo(limit);
+            tck.assertFree(name, limit);
+        }
+    }
+
+    @Test
+    @Rule("16.4")
+    void whatAKilledClientLeftIsGoneInTime(TckFixture tck) {
+        requireCrashRelease(tck);
+        Leftovers before = tck.harness().leftovers();
+        String name = tck.create(2);
+        Agent agent = tck.agent();
+        agent.take(name);
+        CompletableFuture<?> waiting = agent.acquiring(name, 2, tck.patience());
+        Pause.millis(tck.quiet().toMillis());
+        assertThat(waiting).isNotDone();
+        agent.kill9();
+        tck.reached(Sometimes.KILLED_WAITING);
+        tck.home().admin().destroy(name);
+        tck.await(
+                "what a killed client left at the backend is gone",
+                tck.guarantees().detectionMax().plus(tck.patience()),
+                () -> before.things().containsAll(tck.harness().leftovers().things()));
+    }
+
+    /** The semaphore stays, and is in use: what is kept for dead clients shows in what is stored of it. */
+    @Test
+    @Rule("16.4")
+    void whatDeadWaitersLeftIsGoneAlthoughTheSemaphoreStays(TckFixture tck) throws Exception {
+        requireCrashRelease(tck);
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit held = tck.take(semaphore, 1).get(0);
+        Leftovers before = afterDeadWaiters(tck, semaphore, 1, Optional.empty());
+        Leftovers after = afterDeadWaiters(tck, semaphore, 5, Optional.of(before));
+        assertThat(after.grownSince(before))
+                .as("what has grown at the backend by waiters that died")
+                .isEmpty();
+        held.release();
+        tck.assertFree(name, 1);
+    }
+
+    private static Leftovers afterDeadWaiters(
+            TckFixture tck, DistributedSemaphore semaphore, int waiters, Optional<Leftovers> before)
+            throws InterruptedException {
+        for (int i = 0; i < waiters; i++) {
+            SemaphoreClient dying = tck.client();
+            CompletableFuture<Permit> waiting =
+                    dying.semaphore(semaphore.name()).acquireAsync();
+            tck.proveNothing("the waiter waits", () -> !waiting.isDone());
+            dying.abort();
+        }
+        long end = System.nanoTime()
+                + tck.scaled(tck.guarantees().detectionMax()).plus(tck.quiet()).toNanos();
+        Leftovers found = tck.harness().leftovers();
+        while (System.nanoTime() - end < 0 && !isAsBefore(found, before)) {
+            // What is in use is cleared up by those that use it.
+            assertThat(semaphore.tryAcquire(Duration.ofMillis(20)))
+                    .as("a second permit of a limit of 1")
+                    .isEmpty();
+            found = afterTheAttempt(tck, before);
+        }
+        return found;
+    }
+
+    private static boolean isAsBefore(Leftovers found, Optional<Leftovers> before) {
+        return before.isPresent() && found.grownSince(before.get()).isEmpty();
+    }
+
+    /** What an attempt leaves in the backend's queue goes in the background, later on a busy machine. */
+    private static Leftovers afterTheAttempt(TckFixture tck, Optional<Leftovers> before) {
+        long end = System.nanoTime() + tck.quiet().toNanos();
+        Leftovers found = tck.harness().leftovers();
+        while (before.isPresent() && System.nanoTime() - end < 0 && !isAsBefore(found, before)) {
+            found = tck.harness().leftovers();
+        }
+        return found;
+    }
+
+    /** A backend may be busy with the request of a dead client until it notices the death. */
+    private static void untilAvailable(TckFixture tck, Runnable call) {
+        tck.await(
+                "the backend works again after an administrator died",
+                tck.guarantees().detectionMax().plus(tck.patience()),
+                () -> {
+                    try {
+                        call.run();
+                        return true;
+                    } catch (BackendUnavailableException e) {
+                        return false;
+                    }
+                });
+    }
+
+    private static void requireCrashRelease(TckFixture tck) {
+        if (!tck.has(Capability.CRASH_RELEASE)) {
+            throw new TestAbortedException("CRASH_RELEASE is not declared, which 2.2 shows");
+        }
+    }
+
+    private static Duration detection(TckFixture tck) {
+        return tck.scaled(tck.guarantees().detectionMax());
+    }
+}

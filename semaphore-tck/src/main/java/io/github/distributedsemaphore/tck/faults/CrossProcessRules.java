@@ -1,0 +1,267 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Outsider;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Rules of sections 1, 2 and 16 that take more than one process. */
+@Section
+public abstract class CrossProcessRules {
+    private static final Duration SHORTLY = Duration.ofMillis(50);
+
+    /** For subclasses. */
+    protected CrossProcessRules() {}
+
+    @Test
+    @Rule({"1.3", "7.1"})
+    void processesTogetherHoldNoMoreThanTheLimit(TckFixture tck) throws Exception {
+        int limit = 3;
+        String name = tck.create(limit);
+        Agent one = tck.agent();
+        Agent other = tck.agent();
+        Workload workload = Workload.of(limit, 4, tck.seed()).withLargest(2).withRounds(tck.rounds(5_000, 400), 4_000);
+        CompletableFuture<History> first = one.contend(name, workload, "a");
+        CompletableFuture<History> second = other.contend(name, workload, "b");
+        History here = workload.run(List.of(tck.client().semaphore(name)), tck.recorder("c"));
+        History all = here.with(first.get()).with(second.get());
+        tck.judge(all);
+        for (String process : List.of("a", "b", "c")) {
+            assertThat(all.operations())
+                    .as("grants to process %s", process)
+                    .anyMatch(operation ->
+                            operation.isGrant() && operation.process().startsWith(process));
+        }
+        tck.assertFree(name, limit);
+    }
+
+    @Test
+    @Rule({"1.3", "1.6"})
+    void whatAnotherProcessHoldsIsTaken(TckFixture tck) {
+        String name = tck.create(2);
+        Agent agent = tck.agent();
+        AgentPermits there = agent.take(name);
+        Permit here = tck.take(tck.home().semaphore(name), 1).get(0);
+        assertThat(agent.tryAcquire(name))
+                .as("a third permit of two, over there")
+                .isEmpty();
+        assertThat(tck.home().semaphore(name).tryAcquire())
+                .as("a third permit of two, over here")
+                .isEmpty();
+        assertThat(here.slot()).as("two processes hold two slots").isNotIn(there.slots());
+        assertThat(agent.release(there)).containsExactly(ReleaseOutcome.RELEASED);
+        tck.take(tck.home().semaphore(name), 1).get(0).release();
+    }
+
+    @Test
+    @Rule("2.1")
+    void aReleaseWakesAWaiterOfAnotherProcess(TckFixture tck) {
+        String name = tck.create(1);
+        Agent agent = tck.agent();
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        for (int unused : tck.repeat(20, Duration.ofSeconds(3))) {
+            CompletableFuture<Optional<AgentPermits>> waiting = agent.acquiring(name, 1, tck.patience());
+            Pause.millis(20 + tck.random().nextInt(30));
+            assertThat(waiting).as("a waiter while the permit is held").isNotDone();
+            long released = System.nanoTime();
+            held.release();
+            AgentPermits there = waiting.join().orElseThrow();
+            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
+            agent.release(there);
+            held = tck.take(tck.home().semaphore(name), 1).get(0);
+        }
+        held.release();
+    }
+
+    /** Of several waiting processes one may look often; the others depend on hints. */
+    @Test
+    @Rule("2.1")
+    void eachReleaseReachesTheWaitersOfEachProcess(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = List.of(tck.agent(Waiters.hinted(tck)), tck.agent(Waiters.hinted(tck)));
+        for (Agent agent : agents) {
+            // Connects, and loads what waiting takes.
+            agent.release(agent.take(name));
+            Permit held = tck.take(here, 1).get(0);
+            assertThat(agent.acquire(name, 1, tck.quiet())).isEmpty();
+            held.release();
+        }
+        for (int unused : tck.repeat(12, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
+            for (Agent agent : agents) {
+                waiting.add(agent.acquiring(name, 1, tck.patience()));
+            }
+            Pause.millis(60 + tck.random().nextInt(30));
+            long released = System.nanoTime();
+            held.release();
+            int first = first(tck, waiting);
+            for (int i : List.of(first, 1 - first)) {
+                AgentPermits there = served(tck, waiting.get(i), released);
+                Pause.millis(20);
+                released = System.nanoTime();
+                agents.get(i).release(there);
+            }
+        }
+    }
+
+    private static int first(TckFixture tck, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        tck.await(
+                "a release reaches one of two waiting processes",
+                tck.guarantees().wakeUpBound().plus(tck.quiet()),
+                () -> waiting.stream().anyMatch(CompletableFuture::isDone));
+        return waiting.get(0).isDone() ? 0 : 1;
+    }
+
+    private static AgentPermits served(
+            TckFixture tck, CompletableFuture<Optional<AgentPermits>> waiting, long released) {
+        tck.await(
+                "a release reaches a waiting process whose own timer is far away",
+                tck.guarantees().wakeUpBound().plus(tck.quiet()),
+                waiting::isDone);
+        AgentPermits there = waiting.join().orElseThrow();
+        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
+        return there;
+    }
+
+    @Test
+    @Rule("2.3")
+    void aProcessThatClosesInOrderLetsAWaiterInAtOnce(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Agent agent = tck.agent();
+        agent.take(name);
+        CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync();
+        tck.proveNothing("the permit of another process is taken", () -> !waiter.isDone());
+        agent.closeClient();
+        tck.await("the permit of a closed client is free", tck.guarantees().wakeUpBound(), waiter::isDone);
+        waiter.get().release();
+    }
+
+    /** Something that is done to a semaphore of one slot while one holds that, by its own client and by another one. */
+    @FunctionalInterface
+    private interface Deed {
+        void run(SemaphoreClient holder, SemaphoreClient other, String name) throws Exception;
+    }
+
+    private static Map<String, Deed> deeds(TckFixture tck) {
+        Map<String, Deed> deeds = new LinkedHashMap<>();
+        deeds.put("nothing", (holder, other, name) -> {});
+        deeds.put("descriptions", (holder, other, name) -> {
+            holder.admin().describe(name);
+            other.admin().describe(name);
+        });
+        deeds.put("looks at the status", (holder, other, name) -> {
+            holder.admin().status(name);
+            other.admin().status(name);
+        });
+        deeds.put("looks at what is free", (holder, other, name) -> {
+            holder.semaphore(name).availablePermits();
+            other.semaphore(name).availablePermits();
+        });
+        deeds.put("waits for retired holders", (holder, other, name) -> {
+            holder.admin().awaitReleased(name, Duration.ZERO);
+            other.admin().awaitReleased(name, Duration.ZERO);
+        });
+        deeds.put("refused attempts", (holder, other, name) -> {
+            assertThat(holder.semaphore(name).tryAcquire()).isEmpty();
+            assertThat(other.semaphore(name).tryAcquire()).isEmpty();
+        });
+        deeds.put("waits that time out", (holder, other, name) -> {
+            assertThat(holder.semaphore(name).tryAcquire(SHORTLY)).isEmpty();
+            assertThat(other.semaphore(name).tryAcquire(SHORTLY)).isEmpty();
+        });
+        deeds.put("a client that comes and goes", (holder, other, name) -> {
+            try (SemaphoreClient guest = tck.client()) {
+                guest.admin().describe(name);
+                assertThat(guest.semaphore(name).tryAcquire()).isEmpty();
+            }
+        });
+        deeds.put("a second create", (holder, other, name) -> {
+            holder.admin().create(name, 1);
+            other.admin().ensure(name, 1);
+        });
+        deeds.put("growing and shrinking", (holder, other, name) -> {
+            other.admin().resize(name, 2);
+            holder.semaphore(name).acquire(tck.patience()).release();
+            holder.admin().resize(name, 1);
+        });
+        deeds.put("destroying and creating", (holder, other, name) -> {
+            other.admin().destroy(name);
+            other.admin().create(name, 1);
+        });
+        deeds.put("destroying and creating by the holder's client", (holder, other, name) -> {
+            holder.admin().destroy(name);
+            holder.admin().create(name, 1);
+        });
+        return deeds;
+    }
+
+    @Test
+    @Rule({"8.15", "9.3"})
+    void whateverIsDoneToAHeldSlotLetsNobodyInNowOrLater(TckFixture tck) throws Exception {
+        SemaphoreClient other = tck.client();
+        Map<String, Permit> held = new LinkedHashMap<>();
+        for (Map.Entry<String, Deed> deed : deeds(tck).entrySet()) {
+            String name = tck.create(1);
+            held.put(
+                    "after " + deed.getKey(),
+                    tck.take(tck.home().semaphore(name), 1).get(0));
+            deed.getValue().run(tck.home(), other, name);
+        }
+        if (tck.harness().link().isPresent()) {
+            Route route = tck.route();
+            Permit permit = tck.take(route.client().semaphore(tck.create(1)), 1).get(0);
+            route.proxy().cut(Ending.RESET);
+            held.put("after a cut", permit);
+        }
+        Outsider.assertRefused(tck, held, Set.of("after a cut"));
+    }
+
+    @Test
+    @Rule("16.1")
+    void aProcessThatForgetsToCloseEnds(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Agent agent = tck.agent();
+        agent.take(name);
+        CompletableFuture<?> waiting = agent.acquiring(name, 2, tck.patience());
+        tck.proveNothing("the waiter over there waits", () -> !waiting.isDone());
+        assertThat(agent.forgetAndEnd(tck.patience()))
+                .as("exit status of a process whose main method returned without closing the client")
+                .isZero();
+        if (tck.has(Capability.CRASH_RELEASE)) {
+            SemaphoreClient fresh = tck.client();
+            fresh.semaphore(name)
+                    .acquire(
+                            2,
+                            tck.scaled(tck.guarantees().detectionMax())
+                                    .plus(tck.guarantees().callBound()))
+                    .release();
+        }
+    }
+}

@@ -1,0 +1,310 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Rules of sections 5, 13 and 16 about a link that is cut and comes back: calls, waiters, connections. */
+@Section
+public abstract class CutRules {
+    private static final Duration LONGEST_WINDOW = Duration.ofSeconds(5);
+
+    /** A client whose link is whole again has what it needs after this time. */
+    private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
+
+    /** For subclasses. */
+    protected CutRules() {}
+
+    @Test
+    @Rule({"13.1", "5.2"})
+    void outOfReachEachCallEndsAsUnavailableAndAfterwardsTheClientWorks(TckFixture tck) {
+        String name = tck.create(4);
+        Route route = tck.route();
+        // Waits that ride out outages have a rule of their own.
+        SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
+        Permit held = tck.take(client.semaphore(name), 1).get(0);
+        client.admin().describe(name);
+        // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
+        LinkFault refusal = route.proxy().refuse();
+        route.proxy().cut(Ending.RESET);
+        Map<String, Attempt<?>> attempts = new LinkedHashMap<>();
+        calls(client, name).forEach((what, call) -> attempts.put(what, Attempt.of(tck, what, call)));
+        attempts.forEach((what, attempt) -> attempt.ended().failure(name));
+        assertVerifies(tck, held);
+        refusal.heal();
+        Observer.assertWorks(tck, client.semaphore(name));
+        held.close();
+        tck.assertFree(name, 4);
+    }
+
+    private static Map<String, Callable<?>> calls(SemaphoreClient client, String name) {
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Map<String, Callable<?>> calls = new LinkedHashMap<>();
+        calls.put("tryAcquire()", semaphore::tryAcquire);
+        calls.put("tryAcquire(1 h)", () -> semaphore.tryAcquire(Duration.ofHours(1)));
+        calls.put("acquire(2, 1 h)", () -> semaphore.acquire(2, Duration.ofHours(1)));
+        calls.put("acquireAsync()", () -> unwrapped(semaphore));
+        calls.put("availablePermits()", semaphore::availablePermits);
+        calls.put("describe()", () -> client.admin().describe(name));
+        calls.put("create()", () -> client.admin().create(name, 4));
+        calls.put("resize()", () -> {
+            client.admin().resize(name, 4);
+            return true;
+        });
+        return calls;
+    }
+
+    private static Permit unwrapped(DistributedSemaphore semaphore) throws Exception {
+        try {
+            return semaphore.acquireAsync(Duration.ofHours(1)).get(1, TimeUnit.HOURS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    /** What the backend cannot say, verify does not either; that the permit is lost may be known here. */
+    private static void assertVerifies(TckFixture tck, Permit held) {
+        Attempt<Verification> verify = Attempt.of(tck, "verify()", held::verify).ended();
+        assertThat(verify.failed() || verify.value() == Verification.LOST)
+                .as("verify says that a permit is held although the backend is out of reach")
+                .isTrue();
+    }
+
+    @Test
+    @Rule({"5.2", "13.3"})
+    void outOfReachAPermitIsValidForAsLongAsItSaidAndNoLonger(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        Permit held = tck.take(route.client().semaphore(name), 1).get(0);
+        try (LinkFault loss = route.proxy().lose(Direction.REQUESTS)) {
+            tck.await("the client says something to the backend", () -> loss.strikes() > 0 || !held.isValid());
+            long start = System.nanoTime();
+            while (held.isValid()) {
+                long before = System.nanoTime();
+                boolean past = held.validUntil().isPast(before);
+                assertThat(past && held.isValid() && held.validUntil().isPast(before))
+                        .as("a permit says that it is valid after the time that it gave itself")
+                        .isFalse();
+                if (System.nanoTime() - start
+                        > tck.scaled(Observer.settling(tck)).toNanos()) {
+                    assertThat(held.validUntil().isNever())
+                            .as(
+                                    "a permit that can be lost says that it is valid after the time that it gave itself, without end")
+                            .isTrue();
+                    break;
+                }
+                Pause.millis(1);
+            }
+            assertVerifies(tck, held);
+        }
+        held.close();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule({"13.2", "1.8"})
+    void aWaiterWhoseLinkIsCutIsServedOrFailsAndLeavesNothing(TckFixture tck) throws Exception {
+        for (Ending ending : new Ending[] {Ending.RESET, Ending.FINISH}) {
+            String name = tck.create(1);
+            Route route = tck.route();
+            DistributedSemaphore semaphore = route.client().semaphore(name);
+            Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+            Task<Permit> waiter = waiting(tck, semaphore);
+            // A thread that waits may have left its request to another one, which has yet to connect.
+            tck.await(
+                    "the client of a waiter has a connection",
+                    () -> route.proxy().openConnections() > 0);
+            route.proxy().cut(ending);
+            // Once with the wait taken up again, if it is, and once with the slot free before anybody can.
+            if (ending == Ending.RESET) {
+                Pause.millis(tck.quiet().toMillis());
+            }
+            held.release();
+            Duration bound = Observer.settling(tck).plus(tck.guarantees().wakeUpBound());
+            tck.await("a waiter whose link was cut and healed is served or fails, it hangs", bound, waiter::isDone);
+            Permit late = outcome(waiter);
+            if (late != null) {
+                assertThat(Observer.verified(tck, late)).isEqualTo(Verification.HELD);
+                late.release();
+            }
+            new Observer(tck, tck.home().semaphore(name))
+                    .awaitFree(1, "a waiter whose link was cut leaves no grant behind");
+            tck.assertFree(name, 1);
+            Observer.assertWorks(tck, semaphore);
+        }
+    }
+
+    @Test
+    @Rule({"2.1", "13.2"})
+    void afterACutReleasesReachTheWaiterAgain(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client(Waiters.hinted(tck)).semaphore(name);
+        DistributedSemaphore other = tck.client(Waiters.hinted(tck)).semaphore(name);
+        for (Ending ending : new Ending[] {Ending.RESET, Ending.FINISH}) {
+            Permit held = tck.take(other, 1).get(0);
+            Task<Permit> waiter = waiting(tck, semaphore);
+            Pause.millis(tck.quiet().toMillis());
+            route.proxy().cut(ending);
+            Pause.millis(tck.scaled(BACK_AFTER_A_CUT).toMillis());
+            assertThat(waiter.isDone())
+                    .as("a waiter whose link was cut ended: %s", waiter)
+                    .isFalse();
+            long since = System.nanoTime();
+            held.release();
+            Waiters.served(tck, waiter, since, "a release did not reach a waiter whose link was cut and is whole again")
+                    .release();
+        }
+    }
+
+    private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {
+        Task<Permit> waiter = tck.spawn("waiter behind a cut", () -> semaphore.acquire(Duration.ofHours(1)));
+        waiter.awaitBlocked();
+        return waiter;
+    }
+
+    private static @Nullable Permit outcome(Task<Permit> waiter) {
+        try {
+            return waiter.result();
+        } catch (AssertionError e) {
+            assertThat(e.getCause())
+                    .as("how a waiter ends whose link was cut")
+                    .isInstanceOfAny(BackendUnavailableException.class, OutcomeUnknownException.class);
+            return null;
+        }
+    }
+
+    @Test
+    @Rule({"4.6", "13.3"})
+    void aReleaseThatFailedIsTriedAgainWhileTheClientHoldsAnother(TckFixture tck) {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        for (int round = 0; round < 2; round++) {
+            List<Permit> permits = tck.take(semaphore, 2);
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(Ending.RESET);
+            Attempt.of(tck, "release", permits.get(0)::release).ended();
+            refusal.heal();
+            new Observer(tck, tck.home().semaphore(name))
+                    .awaitAtLeastFree(1, "a release that failed for a cut link is tried again when the link is whole");
+            permits.get(1).close();
+            new Observer(tck, tck.home().semaphore(name)).awaitFree(2, "both are released");
+            Observer.assertWorks(tck, semaphore);
+        }
+        tck.assertFree(name, 2);
+    }
+
+    /** A protocol may have heartbeats, so a client that never held anything shows how much a connection says. */
+    @Test
+    @Rule("16.6")
+    void aClientThatHoldsNothingAndWaitsForNothingFallsSilent(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route quiet = tck.route();
+        assertThat(quiet.client().admin().status(name)).isPresent();
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Duration window = window(tck);
+        Permit held = semaphore.acquire(tck.patience());
+        Pause.millis(window.toMillis());
+        held.release();
+        // A held slot that was waited for is watched for a little longer.
+        Permit other = tck.take(tck.home().semaphore(name), 1).get(0);
+        assertThat(semaphore.tryAcquire(tck.quiet())).isEmpty();
+        other.release();
+        Pause.millis(window.toMillis());
+        long idleBefore = said(route);
+        long quietBefore = said(quiet);
+        Pause.millis(window.toMillis());
+        long idle = said(route) - idleBefore;
+        long signs = said(quiet) - quietBefore;
+        long perConnection = Math.max(1, (long) Math.ceil((double) signs / connections(quiet)));
+        assertThat(idle)
+                .as(
+                        "messages in %s of a client that holds nothing, on %d connections; one that never held anything sends %d on %d",
+                        window, connections(route), signs, connections(quiet))
+                .isLessThanOrEqualTo(perConnection * connections(route));
+    }
+
+    private static long said(Route route) {
+        return route.proxy().messages(Direction.REQUESTS);
+    }
+
+    private static int connections(Route route) {
+        return Math.max(1, route.proxy().openConnections());
+    }
+
+    /** Long enough for several renewals. */
+    private static Duration window(TckFixture tck) {
+        Duration detection = tck.scaled(tck.guarantees().detectionMax());
+        return detection.compareTo(LONGEST_WINDOW) < 0 ? detection : LONGEST_WINDOW;
+    }
+
+    @Test
+    @Rule("16.5")
+    void reconnectingMultipliesNothing(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Duration window = tck.quiet().multipliedBy(2);
+        inUse(tck, route, semaphore, window);
+        int connections = route.proxy().openConnections();
+        long bytes = inUse(tck, route, semaphore, window);
+        int most = connections + 1;
+        for (int i = 0; i < tck.rounds(30, 8); i++) {
+            route.proxy().cut(i % 2 == 0 ? Ending.RESET : Ending.FINISH);
+            Observer.assertWorks(tck, semaphore);
+        }
+        tck.await(
+                "reconnecting leaves connections behind: there were " + connections,
+                () -> route.proxy().openConnections() <= most);
+        long afterwards = inUse(tck, route, semaphore, window);
+        assertThat(afterwards)
+                .as("bytes sent by one holder and one waiter in %s, before the reconnections it was %d", window, bytes)
+                .isLessThan(3 * bytes + 3_000);
+        assertThat(route.proxy().openConnections())
+                .as("connections of one client that came back often; before it was %d", connections)
+                .isLessThanOrEqualTo(most);
+    }
+
+    /** One holder and one waiter for a while; how much they had to say. */
+    private static long inUse(TckFixture tck, Route route, DistributedSemaphore semaphore, Duration window)
+            throws Exception {
+        Permit first = tck.take(semaphore, 1).get(0);
+        Permit second = tck.take(semaphore, 1).get(0);
+        Task<Permit> waiter = waiting(tck, semaphore);
+        long before = route.proxy().bytes(Direction.REQUESTS);
+        Pause.millis(window.toMillis());
+        long said = route.proxy().bytes(Direction.REQUESTS) - before;
+        first.release();
+        waiter.result().release();
+        second.release();
+        return said;
+    }
+}

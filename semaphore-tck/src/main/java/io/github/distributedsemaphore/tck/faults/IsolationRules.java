@@ -1,0 +1,250 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Watched;
+import java.time.Duration;
+import java.util.Random;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Rules of sections 1, 13 and 14 about a holder that is cut off: for a moment, and for so long that it loses its slot. */
+@Section
+public abstract class IsolationRules {
+    private static final int GRANTS = 4;
+
+    /** A quick run does not wait for the renewals of longer leases. */
+    private static final Duration LONGEST_RENEWALS = Duration.ofSeconds(6);
+
+    /** For subclasses. */
+    protected IsolationRules() {}
+
+    @Test
+    @Rule({"13.3", "6.6"})
+    void aShortCutLosesNothingOrIsTold(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
+        boolean outlives = outlivesCuts(tck);
+        for (int i = 0; i < 3; i++) {
+            // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(i == 1 ? Ending.FINISH : Ending.RESET);
+            Attempt<Verification> verify = Attempt.of(tck, "verify()", held.permit()::verify);
+            Pause.millis(budget(tck, held.permit()).toMillis());
+            if (outlives) {
+                assertThat(others.tryAcquire())
+                        .as("the slot of a holder that was cut off for a moment")
+                        .isEmpty();
+            }
+            verify.ended();
+            refusal.heal();
+            Verification found = Observer.verified(tck, held.permit());
+            if (outlives) {
+                assertThat(found)
+                        .as("a permit whose holder was cut off for a moment")
+                        .isEqualTo(Verification.HELD);
+                assertThat(held.permit().isValid())
+                        .as("isValid after a cut that was shorter than the lease")
+                        .isTrue();
+            } else if (found == Verification.LOST) {
+                held.awaitTold(tck.guarantees().lossNoticeBound());
+                break;
+            }
+        }
+        assertThat(held.losses())
+                .as("losses reported")
+                .hasSize(outlives ? 0 : held.losses().size());
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
+    }
+
+    /** Whether a hold is tied to time alone. One that is tied to a connection too ends with it, at both ends when each hears of it. */
+    private static boolean outlivesCuts(TckFixture tck) {
+        return tck.has(Capability.LEASE)
+                && !tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap();
+    }
+
+    /** A short part of the time that is left; where there is none, a moment. */
+    private static Duration budget(TckFixture tck, Permit permit) {
+        return permit.validUntil().isNever()
+                ? tck.quiet()
+                : Duration.ofNanos(Math.max(0, permit.validUntil().nanosFrom(System.nanoTime())) / 6);
+    }
+
+    @Test
+    @Rule({"1.10", "13.3"})
+    void aHolderThatIsCutOffKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, proxy -> {
+            LinkFault refusal = proxy.refuse();
+            proxy.cut(Ending.RESET);
+            return refusal;
+        });
+    }
+
+    /**
+     * An overlap of the length of a slow answer hides behind margins and behind the time that a successor takes. That the time
+     * which is left gets shorter by as much as answers are late does not.
+     */
+    @Test
+    @Rule({"5.4", "1.10"})
+    void validityIsShorterByAsMuchAsAnswersAreLate(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        // One call of the adapter has a third of the bound, and many answers have to fit into that.
+        Duration late = shorter(
+                        tck.guarantees().detectionMax(),
+                        tck.guarantees().callBound().dividedBy(3))
+                .dividedBy(15);
+        long usual = longestLeft(tck, semaphore);
+        if (usual < 0) {
+            throw new TestAbortedException("the permits of this backend are valid until they are released");
+        }
+        long left;
+        try (LinkFault slow = route.proxy()
+                .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
+            left = longestLeft(tck, semaphore);
+            assertThat(slow.strikes()).as("answers that were late").isPositive();
+        }
+        assertThat(Duration.ofNanos(left))
+                .as(
+                        "the longest validity that is left when answers are %s late, at most %s without; "
+                                + "validity counts from before the request is sent",
+                        late, Duration.ofNanos(usual))
+                .isLessThan(Duration.ofNanos(usual).minus(late.dividedBy(2)));
+        tck.assertFree(name, 1);
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Takes permits and holds one for some renewals; returns the longest time that was left, or -1 if there is no end. */
+    private static long longestLeft(TckFixture tck, DistributedSemaphore semaphore) throws Exception {
+        long longest = 0;
+        for (int i = 0; i < GRANTS; i++) {
+            try (Permit permit = semaphore.acquire(tck.patience())) {
+                if (permit.validUntil().isNever()) {
+                    return -1;
+                }
+                longest = Math.max(longest, permit.validUntil().nanosFrom(System.nanoTime()));
+            }
+        }
+        Duration renewals = tck.scaled(tck.guarantees().detectionMax());
+        if (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0) {
+            Permit permit = semaphore.acquire(tck.patience());
+            long end = System.nanoTime() + renewals.toNanos();
+            while (System.nanoTime() - end < 0) {
+                longest = Math.max(longest, permit.validUntil().nanosFrom(System.nanoTime()));
+                Pause.millis(1);
+            }
+            permit.release();
+        }
+        return longest;
+    }
+
+    @Test
+    @Rule({"14.3", "13.5", "1.10"})
+    void aHolderWhoseRenewalsStickKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, IsolationRules::awaitRenewed, proxy -> proxy.stall(Direction.REQUESTS));
+    }
+
+    @Test
+    @Rule({"1.10", "13.5"})
+    void aHolderThatHearsNothingKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
+        outlast(tck, proxy -> proxy.lose(Direction.ANSWERS));
+    }
+
+    /** The end of a validity that renewals have put off is to be noticed as well as that of the first one. */
+    private static void awaitRenewed(TckFixture tck, Permit permit) {
+        Deadline first = permit.validUntil();
+        Duration renewals = tck.scaled(tck.guarantees().detectionMax());
+        if (!first.isNever() && (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0)) {
+            tck.await("a permit outlasts its first validity", renewals, () -> first.isPast(System.nanoTime()));
+        }
+    }
+
+    private static void outlast(TckFixture tck, Function<TcpProxy, LinkFault> cutOff) throws Exception {
+        outlast(tck, (fixture, permit) -> {}, cutOff);
+    }
+
+    private static void outlast(
+            TckFixture tck, BiConsumer<TckFixture, Permit> before, Function<TcpProxy, LinkFault> cutOff)
+            throws Exception {
+        if (!tck.has(Capability.CRASH_RELEASE)) {
+            throw new TestAbortedException("CRASH_RELEASE is not declared: a holder that is cut off keeps its slot");
+        }
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Watched former = new Watched(tck, tck.take(semaphore, 1).get(0));
+        before.accept(tck, former.permit());
+        Permit successor;
+        try (LinkFault fault = cutOff.apply(route.proxy())) {
+            long since = System.nanoTime();
+            successor = new Observer(tck, tck.home().semaphore(name))
+                    .takeOver("the slot of a holder that was cut off is free within the detection time");
+            long granted = System.nanoTime();
+            former.assertNoOverlap(Fault.LINK_CUT, granted);
+            former.awaitTold(
+                    tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()));
+            assertThat(former.permit().verify()).isEqualTo(Verification.LOST);
+            if (fault.strikes() == 0) {
+                // A client that connects when it is asked for something has to be asked.
+                assertThat(Attempt.of(tck, "tryAcquire", semaphore::tryAcquire)
+                                .ended()
+                                .failed())
+                        .as("a call that is cut off fails")
+                        .isTrue();
+            }
+            tck.await("the fault strikes", () -> fault.strikes() > 0);
+            tck.measure(Bound.DETECTION, granted - since);
+        }
+        assertGoneForGood(tck, former, successor);
+        successor.release();
+        Observer.assertWorks(tck, route.client().semaphore(name));
+        tck.assertFree(name, 1);
+    }
+
+    /** What the former holder still does harms nobody, also what arrives late. */
+    private static void assertGoneForGood(TckFixture tck, Watched former, Permit successor) {
+        assertThat(former.permit().release()).as("the late release").isEqualTo(ReleaseOutcome.WAS_LOST);
+        tck.proveNothing(
+                "the successor keeps its permit when the former holder is back",
+                () -> successor.verify() == Verification.HELD);
+        assertThat(former.permit().isValid())
+                .as("isValid of a lost permit when the link is back")
+                .isFalse();
+        assertThat(former.losses()).as("losses reported").hasSize(1);
+        if (tck.has(Capability.FENCING)) {
+            assertThat(successor.fence().epoch())
+                    .as("epoch of the successor")
+                    .isGreaterThan(former.permit().fence().epoch());
+        }
+    }
+}

@@ -1,0 +1,242 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Section 6: renewal, and the news of a loss. */
+@Section
+public abstract class LossRules {
+    /** For subclasses. */
+    protected LossRules() {}
+
+    @Test
+    @Rule({"6.1", "2.11"})
+    void aHoldOutlastsThreeDetectionBoundsByRenewal(TckFixture tck) throws Exception {
+        Duration time = tck.guarantees().detectionMax().multipliedBy(3);
+        LongHolds.assumeTimeFor(tck, time);
+        String name = tck.create(1);
+        Permit permit = tck.home().semaphore(name).acquire(tck.patience());
+        Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        permit.onLost(losses::add);
+        DistributedSemaphore other = tck.client().semaphore(name);
+        tck.proveNothing(
+                "a permit that is renewed stays valid and with its holder",
+                time,
+                () -> permit.isValid() && losses.isEmpty() && other.tryAcquire().isEmpty());
+        assertThat(permit.verify()).as("a permit after three detection bounds").isEqualTo(Verification.HELD);
+        permit.release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule({"6.2", "6.5"})
+    void renewalThatRacesAReleaseReportsNoLoss(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit anchor = semaphore.acquire(tck.patience()); // keeps renewals going
+        AtomicInteger losses = new AtomicInteger();
+        anchor.onLost(loss -> losses.incrementAndGet());
+        for (int unused : tck.repeat(5_000, Duration.ofMillis(1_500))) {
+            Permit permit = semaphore.acquire(tck.patience());
+            permit.onLost(loss -> losses.incrementAndGet());
+            permit.release();
+            permit.onLost(loss -> losses.incrementAndGet());
+        }
+        assertThat(anchor.isValid())
+                .as("the permit that was held all along is valid")
+                .isTrue();
+        anchor.close();
+        tck.proveNothing("a release in order is reported as a loss to nobody", () -> losses.get() == 0);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("6.2")
+    void renewalEndsWithTheRelease(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit released = tck.home().semaphore(name).acquire(tck.patience());
+        released.release();
+        Permit next = tck.client().semaphore(name).acquire(tck.patience());
+        tck.proveNothing(
+                "a released permit is not revived and the next holder keeps the slot",
+                () -> !released.isValid() && next.verify() == Verification.HELD);
+        next.release();
+    }
+
+    @Test
+    @Rule("6.3")
+    void aLostPermitIsNeverTakenAgainSilently(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit lost = tck.home().semaphore(name).acquire(tck.patience());
+        CountDownLatch told = new CountDownLatch(1);
+        lost.onLost(loss -> told.countDown());
+        tck.state().removeHolder(name, lost.slot());
+        tck.await(
+                "a lost permit is reported as lost, and not taken again silently",
+                tck.guarantees().lossNoticeBound(),
+                () -> told.getCount() == 0);
+        tck.proveNothing(
+                "a lost permit is not taken again by a renewal or a new connection",
+                () -> lost.verify() == Verification.LOST
+                        && !lost.isValid()
+                        && tck.home().semaphore(name).availablePermits() == 1);
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("6.4")
+    void aLossIsToldOnceAndInTime(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<Permit> permits = tck.take(semaphore, 2);
+        Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        AtomicInteger others = new AtomicInteger();
+        permits.get(0).onLost(losses::add);
+        permits.get(1).onLost(loss -> others.incrementAndGet());
+        long since = System.nanoTime();
+        tck.state().removeHolder(name, permits.get(0).slot());
+        tck.await(
+                "a holder is notified that its slot was taken from it",
+                tck.guarantees().lossNoticeBound(),
+                () -> !losses.isEmpty());
+        tck.measure(Bound.LOSS_NOTICE, System.nanoTime() - since);
+        PermitLoss loss = losses.element();
+        assertThat(loss.semaphoreName())
+                .as("the semaphore that the news of a loss names")
+                .isEqualTo(name);
+        assertThat(loss.slot())
+                .as("the slot that the news names")
+                .isEqualTo(permits.get(0).slot());
+        assertThat(loss.reason()).as("the reason that the news gives").isNotBlank();
+        assertThat(permits.get(0).isValid())
+                .as("a permit is valid although its loss was reported")
+                .isFalse();
+        permits.get(0).close();
+        tck.proveNothing(
+                "a loss is reported once, and only for the permit that is lost",
+                () -> losses.size() == 1 && others.get() == 0 && permits.get(1).isValid());
+        permits.get(1).release();
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("6.5")
+    void noLossIsToldAtReleaseOrClose(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        SemaphoreClient leaving = tck.client();
+        Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        List<Permit> permits = tck.take(leaving.semaphore(name), 3);
+        permits.forEach(permit -> permit.onLost(losses::add));
+        permits.get(0).release();
+        permits.get(1).close();
+        leaving.close();
+        tck.proveNothing("no loss is reported at a release, a close of a permit or of its client", losses::isEmpty);
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("6.5")
+    void aListenerThatComesAfterTheLossIsToldAtOnce(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient dying = tck.client();
+        Permit lost = dying.semaphore(name).acquire(tck.patience());
+        AtomicInteger before = new AtomicInteger();
+        lost.onLost(loss -> before.incrementAndGet());
+        dying.abort();
+        tck.await("an abort is reported to the holders of the client's permits", () -> before.get() == 1);
+        AtomicInteger after = new AtomicInteger();
+        lost.onLost(loss -> after.incrementAndGet());
+        tck.await("a listener that comes after the loss is called at once", () -> after.get() == 1);
+        tck.proveNothing("each listener is called once", () -> before.get() == 1 && after.get() == 1);
+    }
+
+    @Test
+    @Rule("6.7")
+    void badListenersHarmNeitherOthersNorRenewalNorRelease(TckFixture tck) throws Exception {
+        String name = tck.create(4);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<Permit> permits = tck.take(semaphore, 4);
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicInteger told = new AtomicInteger();
+        permits.get(0).onLost(loss -> {
+            throw new IllegalStateException("a listener that throws, on purpose");
+        });
+        permits.get(0).onLost(loss -> told.incrementAndGet());
+        permits.get(1).onLost(loss -> awaitQuietly(end));
+        permits.get(1).onLost(loss -> told.incrementAndGet());
+        permits.get(2).onLost(loss -> {
+            permits.get(2).close(); // re-entrant
+            semaphore.availablePermits();
+            told.incrementAndGet();
+        });
+        try {
+            for (Permit permit : permits.subList(0, 3)) {
+                tck.state().removeHolder(name, permit.slot());
+            }
+            tck.await(
+                    "a throwing or blocking listener keeps no other listener from being called",
+                    tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()),
+                    () -> told.get() == 3);
+            Duration longer = tck.guarantees().detectionMax().plus(tck.quiet());
+            tck.proveNothing(
+                    "a blocking listener keeps no other permit from being renewed",
+                    tck.full() || longer.toSeconds() < 4 ? longer : tck.quiet(),
+                    permits.get(3)::isValid);
+            permits.get(3).release();
+        } finally {
+            end.countDown();
+        }
+        tck.assertFree(name, 4);
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Test
+    @Rule({"6.8", "12.6"})
+    void whenTheStateIsRemovedHoldersLearnOfItAndWaitersDoNotHang(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        CountDownLatch told = new CountDownLatch(1);
+        held.onLost(loss -> told.countDown());
+        Task<Permit> waiter = Waiters.blocked(tck, "waiter", tck.client().semaphore(name));
+        tck.state().wipe(name);
+        tck.await(
+                "a holder is notified that the stored state was removed",
+                tck.guarantees().lossNoticeBound(),
+                () -> told.getCount() == 0);
+        assertThat(held.isValid())
+                .as("a permit is valid although its loss was reported")
+                .isFalse();
+        tck.await("a waiter does not hang when the stored state was removed", tck.patience(), waiter::isDone);
+        waiter.failure(NoSuchSemaphoreException.class);
+        tck.home().admin().create(name, 1);
+        held.close();
+        tck.assertFree(name, 1);
+    }
+}

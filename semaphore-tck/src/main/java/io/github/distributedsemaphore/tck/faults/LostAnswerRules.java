@@ -1,0 +1,207 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Rules of sections 1, 4, 8 and 13 about requests whose answer is lost after they were carried out. */
+@Section
+public abstract class LostAnswerRules {
+    /** No call of a sensible protocol needs more. */
+    private static final int MOST_ANSWERS = 20;
+
+    /** For subclasses. */
+    protected LostAnswerRules() {}
+
+    /** A call during which one answer is lost: makes the fault when the call is due, and returns it healed. */
+    @FunctionalInterface
+    private interface Step {
+        LinkFault run(Supplier<LinkFault> losing) throws Exception;
+    }
+
+    /**
+     * Loses the first answer during a call, in the next round the second, and so on until the call needs no more of them: so
+     * each of its requests has its turn, whatever the protocol.
+     */
+    private static void losingEachAnswer(TckFixture tck, Route route, String what, Step step) throws Exception {
+        for (Ending ending : List.of(Ending.RESET, Ending.SILENCE)) {
+            // What is silent takes as long as a time-out: there a quick run leaves it at the first ones.
+            int most = ending == Ending.SILENCE ? tck.rounds(MOST_ANSWERS, 2) : MOST_ANSWERS;
+            for (int round = 1; losesAnswer(route, round, ending, what, step); round++) {
+                if (round == most && ending == Ending.SILENCE) {
+                    break;
+                } else if (round == most) {
+                    throw new TestAbortedException(what + " needs more than " + most
+                            + " answers, so what the loss of the last of them does was not seen");
+                }
+            }
+        }
+    }
+
+    /** Returns whether there was an answer of that number, which was lost then. */
+    private static boolean losesAnswer(Route route, int number, Ending ending, String what, Step step)
+            throws Exception {
+        LinkFault fault = step.run(() -> route.proxy().loseAnswer(number, ending));
+        if (fault.heal() == 0 && number == 1) {
+            throw new FaultMissedException("no answer to " + what + " was lost: " + fault);
+        }
+        return fault.strikes() > 0;
+    }
+
+    @Test
+    @Rule({"1.7", "13.4"})
+    void anAcquireWhoseAnswerIsLostTakesItsPermitOnce(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore victim = route.client().semaphore(name);
+        Observer observer = new Observer(tck, tck.home().semaphore(name));
+        Observer.assertWorks(tck, victim);
+        losingEachAnswer(tck, route, "tryAcquire", losing -> {
+            LinkFault fault = losing.get();
+            Attempt<Optional<Permit>> attempt =
+                    Attempt.of(tck, "tryAcquire", victim::tryAcquire).ended();
+            fault.heal();
+            if (attempt.failed() && attempt.certainlyChangedNothing()) {
+                assertThat(tck.home().semaphore(name).availablePermits())
+                        .as(
+                                "free after a tryAcquire of which was said that it changed nothing (%s; %s)",
+                                fault, attempt)
+                        .isEqualTo(2);
+            }
+            if (!attempt.failed()) {
+                Permit permit = attempt.value()
+                        .orElseThrow(
+                                () -> new AssertionError("a lost answer was taken for a refusal: both slots are free"));
+                assertThat(Observer.verified(tck, permit)).isEqualTo(Verification.HELD);
+                observer.awaitFree(1, "one acquire whose answer was lost takes one permit, " + fault);
+                permit.release();
+            }
+            observer.awaitFree(2, "a permit whose grant was not answered is free within the detection time, " + fault);
+            Observer.assertWorks(tck, victim);
+            return fault;
+        });
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule({"4.6", "13.4"})
+    void aReleaseWhoseAnswerIsLostCountsOnce(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore victim = route.client().semaphore(name);
+        DistributedSemaphore other = tck.home().semaphore(name);
+        losingEachAnswer(tck, route, "release", losing -> {
+            Permit held = tck.take(victim, 1).get(0);
+            LinkFault fault = losing.get();
+            Attempt<ReleaseOutcome> release =
+                    Attempt.of(tck, "release", held::release).ended();
+            Permit successor = new Observer(tck, other).takeOver("a slot whose release was not answered is free");
+            fault.heal();
+            assertThat(held.isValid()).as("isValid after a release").isFalse();
+            assertThat(release.failed() ? ReleaseOutcome.RELEASED : release.value())
+                    .as("what a release found whose answer was lost")
+                    .isEqualTo(ReleaseOutcome.RELEASED);
+            tck.proveNothing(
+                    "a release that is tried again leaves the successor alone",
+                    tck.quiet().multipliedBy(3),
+                    () -> successor.verify() == Verification.HELD && other.availablePermits() == 0);
+            successor.release();
+            Observer.assertWorks(tck, victim);
+            return fault;
+        });
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule({"8.9", "13.4"})
+    void administrationWhoseAnswerIsLostTakesEffectOnceAtMost(TckFixture tck) throws Exception {
+        Route route = tck.route();
+        SemaphoreAdmin admin = route.client().admin();
+        admin.describe(tck.create(1));
+        String created = tck.created(tck.uniqueName());
+        losingEachAnswer(tck, route, "create", losing -> {
+            tck.home().admin().destroy(created);
+            return change(tck, losing, created, 0, 2, "create", () -> admin.create(created, 2));
+        });
+        String resized = tck.create(2);
+        losingEachAnswer(tck, route, "resize", losing -> {
+            tck.home().admin().resize(resized, 2);
+            return change(tck, losing, resized, 2, 3, "resize", () -> {
+                admin.resize(resized, 3);
+                return true;
+            });
+        });
+        losingEachAnswer(tck, route, "destroy", losing -> {
+            tck.home().admin().create(resized, 3);
+            return change(tck, losing, resized, 3, 0, "destroy", () -> admin.destroy(resized));
+        });
+    }
+
+    private static LinkFault change(
+            TckFixture tck,
+            Supplier<LinkFault> losing,
+            String name,
+            int before,
+            int after,
+            String what,
+            Callable<Boolean> call) {
+        LinkFault fault = losing.get();
+        Attempt<Boolean> attempt = Attempt.of(tck, what, call).ended();
+        fault.heal();
+        int limit = limit(tck, name);
+        if (!attempt.failed()) {
+            assertThat(limit).as("limit after a %s that succeeded", what).isEqualTo(after);
+        } else if (attempt.certainlyChangedNothing()) {
+            assertThat(limit)
+                    .as("limit after a %s of which was said that it changed nothing (%s; %s)", what, fault, attempt)
+                    .isEqualTo(before);
+        } else if (tck.has(Capability.ATOMIC_ADMINISTRATION)) {
+            assertThat(limit)
+                    .as(
+                            "limit after a %s of unknown outcome, where ATOMIC_ADMINISTRATION is declared (%s)",
+                            what, fault)
+                    .isIn(before, after);
+        } else {
+            // It may have been broken off between two of its steps.
+            assertThat(limit)
+                    .as("limit after a %s of unknown outcome", what)
+                    .isBetween(Math.min(before, after), Math.max(before, after));
+        }
+        tck.await(
+                what + " works when the link is whole again",
+                Observer.settling(tck),
+                () -> !Attempt.of(tck, what + " again", call).ended().failed());
+        assertThat(limit(tck, name))
+                .as("limit after a %s that was repeated", what)
+                .isEqualTo(after);
+        return fault;
+    }
+
+    private static int limit(TckFixture tck, String name) {
+        return tck.home()
+                .admin()
+                .describe(name)
+                .map(SemaphoreDescription::limit)
+                .orElse(0);
+    }
+}

@@ -1,0 +1,231 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Watched;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** Rules of sections 10 and 13 about a link that is silent or slow. */
+@Section
+public abstract class StallRules {
+    /** How long a message takes from one continent to another, at most. */
+    private static final Duration BETWEEN_CONTINENTS = Duration.ofMillis(75);
+
+    private static final Duration AT_ONCE = Duration.ofMillis(300);
+
+    /** At different times between request and answer. */
+    private static final int CALLS_THAT_END = 6;
+
+    /** For subclasses. */
+    protected StallRules() {}
+
+    /** One client behind a link that goes one way only, or not at all. */
+    private record Silenced(
+            DistributedSemaphore semaphore,
+            LinkFault stall,
+            Attempt<Optional<Permit>> attempt,
+            Attempt<Permit> waiter) {}
+
+    @Test
+    @Rule("13.5")
+    void aLinkThatIsSilentIsNoticedByEachCallInTime(TckFixture tck) throws Exception {
+        String free = tck.create(6);
+        String full = tck.create(1);
+        Permit held = tck.take(tck.home().semaphore(full), 1).get(0);
+        List<Silenced> all = new ArrayList<>();
+        for (Direction[] directions :
+                List.of(new Direction[0], new Direction[] {Direction.REQUESTS}, new Direction[] {Direction.ANSWERS})) {
+            all.add(silenced(tck, directions, free, full));
+        }
+        for (Silenced one : all) {
+            one.attempt().ended().failure(free);
+            // A waiter first asks again: it may find out one operation later than a call does.
+            one.waiter()
+                    .endedWithin(Observer.settling(tck).plus(tck.guarantees().callBound()));
+            one.waiter().failure(full);
+            one.stall().close();
+        }
+        for (Silenced one : all) {
+            Observer.assertWorks(tck, one.semaphore());
+        }
+        held.release();
+        new Observer(tck, tck.home().semaphore(free)).awaitFree(6, "requests that arrive late take nothing for long");
+        tck.assertFree(free, 6);
+        new Observer(tck, tck.home().semaphore(full)).awaitFree(1, "waiters that were silenced leave nothing");
+        tck.assertFree(full, 1);
+    }
+
+    private static Silenced silenced(TckFixture tck, Direction[] directions, String free, String full) {
+        Route route = tck.route();
+        SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
+        DistributedSemaphore semaphore = client.semaphore(free);
+        Observer.assertWorks(tck, semaphore);
+        Attempt<Permit> waiter = Attempt.of(
+                tck,
+                "a waiter behind a silent link",
+                () -> client.semaphore(full).acquire(Duration.ofHours(1)));
+        waiter.awaitBlocked();
+        LinkFault stall = route.proxy().stall(directions);
+        Attempt<Optional<Permit>> attempt = Attempt.of(tck, "tryAcquire behind a silent link", semaphore::tryAcquire);
+        return new Silenced(semaphore, stall, attempt, waiter);
+    }
+
+    @Test
+    @Rule("10.3")
+    void whileTheBackendStallsTheAsynchronousMethodsReturnAtOnce(TckFixture tck) {
+        String name = tck.create(4);
+        Route route = tck.route();
+        DistributedSemaphore semaphore =
+                route.client(ClientSpec.plain().with("outagePatience", "0s")).semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        List<CompletableFuture<?>> futures = new ArrayList<>();
+        try (LinkFault stall = route.proxy().stall()) {
+            futures.add(atOnce(tck, "acquireAsync()", semaphore::acquireAsync));
+            tck.await("the link stalls an exchange", () -> stall.strikes() > 0);
+            futures.add(atOnce(tck, "acquireAsync() during an exchange", semaphore::acquireAsync));
+            futures.add(atOnce(tck, "acquireAsync(0)", () -> semaphore.acquireAsync(Duration.ZERO)));
+            futures.add(atOnce(tck, "acquireAsync(2, 1 h)", () -> semaphore.acquireAsync(2, Duration.ofHours(1))));
+            CompletableFuture<?> unused = atOnce(tck, "cancel", () -> {
+                futures.get(1).cancel(true);
+                return futures.get(1);
+            });
+            tck.await(
+                    "futures end within the operation bound although the backend stalls",
+                    Observer.settling(tck),
+                    () -> futures.stream().allMatch(CompletableFuture::isDone));
+        }
+        futures.forEach(StallRules::giveBack);
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(4, "what was asked for in a stall is not kept");
+        Observer.assertWorks(tck, semaphore);
+    }
+
+    private static <T> CompletableFuture<T> atOnce(TckFixture tck, String what, Supplier<CompletableFuture<T>> call) {
+        long start = System.nanoTime();
+        CompletableFuture<T> future = call.get();
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .as("time for which %s blocked its caller while the backend stalls", what)
+                .isLessThan(tck.scaled(AT_ONCE));
+        return future;
+    }
+
+    private static void giveBack(CompletableFuture<?> future) {
+        if (!future.isCompletedExceptionally() && future.join() instanceof Permit permit) {
+            permit.close();
+        } else if (!future.isCompletedExceptionally() && future.join() instanceof PermitGroup group) {
+            group.close();
+        }
+    }
+
+    @Test
+    @Rule("13.6")
+    void aSlowAndUnsteadyLinkLosesNothingAndConfusesNobody(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        String quiet = tck.create(1);
+        Route route = tck.route();
+        // One call of the adapter has a third of the bound, and its requests have to fit into that.
+        Duration call = tck.guarantees().callBound().dividedBy(3);
+        Duration most = shorter(
+                BETWEEN_CONTINENTS,
+                shorter(call, tck.guarantees().detectionMax()).dividedBy(25));
+        try (LinkFault delay = route.proxy()
+                        .delay(most.dividedBy(4), most, new Random(tck.random().nextLong()));
+                LinkFault throttle = route.proxy().throttle(200_000)) {
+            // The first call connects, which takes many round trips: a call that waits goes on until it has them.
+            Watched held = new Watched(tck, route.client().semaphore(quiet).acquire(tck.patience()));
+            long start = System.nanoTime();
+            List<DistributedSemaphore> semaphores = List.of(
+                    route.client().semaphore(name),
+                    route.client().semaphore(name),
+                    tck.home().semaphore(name));
+            // The client behind the slow link has to get its turn too, or the run would prove nothing.
+            int slow = Math.toIntExact(most.toMillis());
+            Workload workload = Workload.of(2, 6, tck.random().nextLong())
+                    .withRounds(tck.rounds(200, 15), 3_000)
+                    .withTimes(slow * 250, slow * 4)
+                    .withFailures();
+            History history = workload.run(semaphores, tck.recorder("slow"));
+            tck.judge(history);
+            sitOut(tck, start);
+            assertThat(held.losses()).as("losses reported behind a slow link").isEmpty();
+            assertThat(held.permit().isValid())
+                    .as("isValid of a permit that is renewed over a slow link")
+                    .isTrue();
+            held.end();
+            held.permit().release();
+            assertThat(delay.strikes() * throttle.strikes()).isPositive();
+        }
+        tck.assertFree(name, 2);
+        tck.assertFree(quiet, 1);
+    }
+
+    /** The grant meets nobody any more when its answer arrives. Nobody is to wait for the end of a lease then. */
+    @Test
+    @Rule({"3.6", "13.6"})
+    void whatIsGrantedToACallThatHasEndedGoesBackAtOnce(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        Observer others = new Observer(tck, tck.home().semaphore(name));
+        // Of the time for one call of the adapter, which is a third of the bound, a part.
+        Duration late = shorter(BETWEEN_CONTINENTS, tck.guarantees().callBound().dividedBy(15));
+        try (LinkFault slow = route.proxy()
+                .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
+            List<Duration> taken = new ArrayList<>();
+            for (int round = 0; round < CALLS_THAT_END; round++) {
+                CompletableFuture<Permit> call = semaphore.acquireAsync(tck.patience());
+                Pause.millis(late.toMillis() * (round + 1) / (CALLS_THAT_END + 1));
+                if (!call.cancel(true)) {
+                    giveBack(call);
+                }
+                long since = System.nanoTime();
+                others.awaitAtLeastFree(1, "what was granted to a call that was cancelled does not go back at once");
+                taken.add(Duration.ofNanos(System.nanoTime() - since));
+            }
+            Collections.sort(taken);
+            Duration lease = tck.guarantees().detectionMin();
+            assertThat(taken.get(CALLS_THAT_END / 2))
+                    .as("how long the grants to cancelled calls kept a slot, at the median; a lease lasts %s", lease)
+                    .matches(median -> lease.isZero() || median.compareTo(lease) < 0, "is shorter than that");
+            assertThat(slow.strikes()).as("answers that were late").isPositive();
+        }
+        tck.assertFree(name, 1);
+    }
+
+    /** A holder is to be renewed several times, where there is time for that. */
+    private static void sitOut(TckFixture tck, long start) {
+        Duration two = tck.guarantees().detectionMax().multipliedBy(2);
+        long wanted = tck.full() ? two.toNanos() : Math.min(two.toNanos(), 4_000_000_000L);
+        long left = wanted - (System.nanoTime() - start);
+        if (left > 0) {
+            Pause.millis(left / 1_000_000);
+        }
+    }
+
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+}

@@ -1,0 +1,53 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Section 3 while the server is stopped with SIGSTOP, or restarts. */
+@Section
+public abstract class StoppedServerRules {
+    /** For subclasses. */
+    protected StoppedServerRules() {}
+
+    @Test
+    @Rule("3.9")
+    void aTimeOutIsKeptWhileTheServerIsStopped(TckFixture tck) {
+        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::timeOuts);
+    }
+
+    @Test
+    @Rule("3.10")
+    void anInterruptEndsAWaitWhileTheServerIsStopped(TckFixture tck) {
+        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::interrupts);
+    }
+
+    @Test
+    @Rule("3.13")
+    void waitersRideOutAServerThatIsStopped(TckFixture tck) {
+        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::ridesOut);
+    }
+
+    @Test
+    @Rule("3.13")
+    void waitersRideOutARestart(TckFixture tck) {
+        OutageRules.on(tck, durable(Outage.restart(tck)), CallersTime::ridesOut);
+    }
+
+    @Test
+    @Rule("3.14")
+    void callersThatGaveUpWhileTheServerWasStoppedHoldNothingAfterIt(TckFixture tck) {
+        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::leavesNothingForLong);
+    }
+
+    /** What a restart removes nobody can wait for. */
+    private static Outage durable(Outage outage) {
+        if (outage.restarts() && !outage.observer().guarantees().has(Capability.DURABLE_STATE)) {
+            throw new TestAbortedException("DURABLE_STATE is not declared: a restart removes what is waited for");
+        }
+        return outage;
+    }
+}

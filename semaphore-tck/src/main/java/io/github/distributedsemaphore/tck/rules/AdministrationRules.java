@@ -1,0 +1,298 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** Section 8: create and destroy; for changes of the limit see {@link ResizeRules}. */
+@Section
+public abstract class AdministrationRules {
+    /** For subclasses. */
+    protected AdministrationRules() {}
+
+    @Test
+    @Rule("8.1")
+    void creatingAgainWithTheSameLimitChangesNothing(TckFixture tck) {
+        String name = tck.created(tck.uniqueName());
+        SemaphoreAdmin admin = tck.home().admin();
+        assertThat(admin.create(name, 3)).as("the first create created it").isTrue();
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        assertThat(semaphore.availablePermits()).as("free after create").isEqualTo(3);
+        List<Permit> held = tck.take(semaphore, 3);
+        assertThat(tck.client().admin().create(name, 3))
+                .as("the second create created it")
+                .isFalse();
+        assertThat(semaphore.tryAcquire())
+                .as("a create of what exists made room while all permits were held")
+                .isEmpty();
+        assertThat(held.get(2).verify()).as("a permit after a second create").isEqualTo(Verification.HELD);
+        held.forEach(Permit::close);
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("8.2")
+    void creatingWithAnotherLimitIsAConflictAndChangesNothing(TckFixture tck) {
+        String name = tck.create(2);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        for (int other : new int[] {1, 3}) {
+            assertThatThrownBy(
+                            () -> tck.client().admin().create(name, other),
+                            "a create with limit %s where it is 2",
+                            other)
+                    .isInstanceOfSatisfying(LimitConflictException.class, e -> {
+                        assertThat(e.found()).as("the limit that was found").isEqualTo(2);
+                        assertThat(e.requested())
+                                .as("the limit that was asked for")
+                                .isEqualTo(other);
+                    })
+                    .hasMessageContaining(name);
+            assertThat(tck.home().admin().describe(name).orElseThrow().limit())
+                    .as("the limit after a conflicting create")
+                    .isEqualTo(2);
+        }
+        assertThat(held.verify()).as("a permit after a conflicting create").isEqualTo(Verification.HELD);
+        held.release();
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("8.3")
+    void manyCreatesAtOnceMakeOneSemaphore(TckFixture tck) throws Exception {
+        List<SemaphoreClient> clients = List.of(tck.home(), tck.client(), tck.client(), tck.client());
+        for (int unused : tck.repeat(50, Duration.ofSeconds(1))) {
+            String name = tck.created(tck.uniqueName());
+            List<Callable<Boolean>> creates = new ArrayList<>();
+            clients.forEach(client -> creates.add(() -> client.admin().create(name, 2)));
+            int created = 0;
+            for (Task<Boolean> create : tck.race("create", creates)) {
+                created += create.result() ? 1 : 0;
+            }
+            assertThat(created)
+                    .as("of four creates at once that said they created it")
+                    .isEqualTo(1);
+            tck.assertFree(name, 2);
+            tck.home().admin().destroy(name);
+        }
+    }
+
+    @Test
+    @Rule({"8.3", "8.2"})
+    void ofDifferentCreatesAtOnceOneWinsAndTheOthersConflict(TckFixture tck) throws Exception {
+        List<SemaphoreClient> clients = List.of(tck.home(), tck.client(), tck.client());
+        for (int unused : tck.repeat(50, Duration.ofSeconds(1))) {
+            String name = tck.created(tck.uniqueName());
+            List<Callable<Integer>> creates = new ArrayList<>();
+            for (int i = 0; i < clients.size(); i++) {
+                SemaphoreClient client = clients.get(i);
+                int limit = i + 1;
+                creates.add(() -> {
+                    try {
+                        return client.admin().create(name, limit) ? limit : -1;
+                    } catch (LimitConflictException e) {
+                        return 0;
+                    }
+                });
+            }
+            List<Integer> winners = new ArrayList<>();
+            for (Task<Integer> create : tck.race("create", creates)) {
+                winners.add(create.result());
+            }
+            winners.removeIf(limit -> limit == 0);
+            assertThat(winners)
+                    .as("winners among creates with limits 1, 2 and 3 at once")
+                    .hasSize(1);
+            tck.assertFree(name, winners.get(0));
+            tck.home().admin().destroy(name);
+        }
+    }
+
+    @Test
+    @Rule("8.4")
+    void aMissingNameIsAnErrorOfItsOwnAndNothingIsConjured(TckFixture tck) throws Exception {
+        String name = tck.uniqueName("missing");
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        SemaphoreAdmin admin = tck.home().admin();
+        Map<String, ThrowingCallable> uses = new LinkedHashMap<>();
+        uses.put("tryAcquire()", semaphore::tryAcquire);
+        uses.put("tryAcquire(maxWait)", () -> semaphore.tryAcquire(tck.patience()));
+        uses.put("tryAcquire(permits)", () -> semaphore.tryAcquire(2));
+        uses.put("acquire()", semaphore::acquire);
+        uses.put("acquire(maxWait)", () -> semaphore.acquire(tck.patience()));
+        uses.put("acquire(permits, maxWait)", () -> semaphore.acquire(2, tck.patience()));
+        uses.put("acquireAsync()", () -> {
+            try {
+                semaphore.acquireAsync().get();
+            } catch (ExecutionException e) {
+                throw e.getCause();
+            }
+        });
+        uses.put("availablePermits()", semaphore::availablePermits);
+        uses.put("resize", () -> admin.resize(name, 2));
+        uses.forEach((use, call) -> assertThatThrownBy(call, "%s of a semaphore that does not exist", use)
+                .isInstanceOf(NoSuchSemaphoreException.class)
+                .hasMessageContaining(name));
+        assertThat(admin.describe(name))
+                .as("a semaphore was conjured by its use")
+                .isEmpty();
+        assertThat(admin.destroy(name))
+                .as("the destruction of what does not exist found something")
+                .isFalse();
+        assertThat(admin.awaitReleased(name, Duration.ZERO))
+                .as("no removed slot is held")
+                .isTrue();
+        if (tck.has(Capability.LISTING)) {
+            assertThat(admin.names()).as("the names of the semaphores").doesNotContain(name);
+        }
+    }
+
+    @Test
+    @Rule("8.12")
+    void afterDestroyNothingIsThereAndAnewThereAreExactlyTheLimit(TckFixture tck) {
+        String name = tck.create(2);
+        SemaphoreAdmin admin = tck.home().admin();
+        tck.take(tck.home().semaphore(name), 2).forEach(Permit::close);
+        assertThat(admin.destroy(name)).as("destroy found it").isTrue();
+        assertThat(admin.describe(name))
+                .as("a destroyed semaphore is still described")
+                .isEmpty();
+        assertThatThrownBy(() -> tck.home().semaphore(name).tryAcquire(), "an attempt at a destroyed semaphore")
+                .isInstanceOf(NoSuchSemaphoreException.class);
+        assertThat(admin.destroy(name)).as("a second destroy found something").isFalse();
+        assertThat(admin.create(name, 3)).as("create after destroy created it").isTrue();
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("8.13")
+    void holdersKeepTheirSlotsOverADestroy(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        SemaphoreAdmin admin = tck.client().admin();
+        admin.destroy(name);
+        assertThat(held.verify()).as("a permit whose semaphore was destroyed").isEqualTo(Verification.RETIRED);
+        assertThat(admin.awaitReleased(name, Duration.ZERO))
+                .as("all holders are said to be gone while one holds a destroyed semaphore's slot")
+                .isFalse();
+        Task<Boolean> waiter = tck.spawn("awaitReleased", () -> admin.awaitReleased(name, tck.patience()));
+        waiter.awaitBlocked();
+        held.release();
+        assertThat(waiter.result()).as("all holders are gone after the release").isTrue();
+    }
+
+    @Test
+    @Rule("8.14")
+    void aDestroyEndsEveryWaiter(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        DistributedSemaphore other = tck.client().semaphore(name);
+        List<Task<?>> waiters = List.of(
+                tck.spawn("local waiter", () -> tck.home().semaphore(name).acquire()),
+                tck.spawn("remote waiter", () -> other.acquire()),
+                tck.spawn("timed waiter", () -> other.tryAcquire(tck.patience().multipliedBy(2))));
+        waiters.forEach(Task::awaitBlocked);
+        CompletableFuture<Permit> future = other.acquireAsync();
+        tck.home().admin().destroy(name);
+        Duration bound = tck.guarantees().wakeUpBound().plus(tck.guarantees().callBound());
+        for (Task<?> waiter : waiters) {
+            tck.await("a destroy ends every waiter", bound, waiter::isDone);
+            waiter.failure(NoSuchSemaphoreException.class);
+        }
+        tck.await("a destroy ends every pending future", bound, future::isCompletedExceptionally);
+        assertThatThrownBy(future::get, "the pending future").hasCauseInstanceOf(NoSuchSemaphoreException.class);
+        held.close();
+    }
+
+    @Test
+    @Rule("8.15")
+    void aPermitFromBeforeTheDestroyDoesNotTouchTheNewSemaphore(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Permit old = tck.home().semaphore(name).acquire(tck.patience());
+        SemaphoreClient other = tck.client();
+        other.admin().destroy(name);
+        other.admin().create(name, 2);
+        Permit next = tck.take(other.semaphore(name), 1).get(0);
+        assertThat(next.slot())
+                .as("the slot that was still held was granted again")
+                .isNotEqualTo(old.slot());
+        assertThat(other.semaphore(name).tryAcquire())
+                .as("both slots of the new semaphore were granted while one was held from before")
+                .isEmpty();
+        old.release();
+        Optional<Permit> last = other.semaphore(name).tryAcquire();
+        assertThat(last)
+                .as("the slot that was held from before cannot be acquired after its release")
+                .isPresent();
+        old.close();
+        assertThat(next.verify()).as("a permit of the new semaphore").isEqualTo(Verification.HELD);
+        assertThat(last.orElseThrow().verify())
+                .as("the permit in the old one's slot after a second release of the old one")
+                .isEqualTo(Verification.HELD);
+        last.orElseThrow().release();
+        next.release();
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("8.16")
+    void aNameTakenBySomethingForeignIsRefusedAndLeftUntouched(TckFixture tck) {
+        String name = tck.uniqueName("foreign");
+        StateProbe state = tck.state();
+        state.occupy(name);
+        try {
+            String before = state.occupant(name);
+            DistributedSemaphore semaphore = tck.home().semaphore(name);
+            Map<String, ThrowingCallable> uses = Map.of(
+                    "create", () -> tck.home().admin().create(name, 2),
+                    "tryAcquire", semaphore::tryAcquire,
+                    "acquire", () -> semaphore.acquire(tck.patience()));
+            uses.forEach((use, call) -> assertThatThrownBy(call, "%s of a name that is taken by something foreign", use)
+                    .isInstanceOf(IncompatibleStateException.class)
+                    .hasMessageContaining(name));
+            assertThat(state.occupant(name)).as("the foreign thing afterwards").isEqualTo(before);
+        } finally {
+            state.remove(name);
+        }
+    }
+
+    @Test
+    @Rule({"8.1", "8.5"})
+    void ensuringALimitCreatesOrResizesAndTellsTheOneBefore(TckFixture tck) throws Exception {
+        String name = tck.created(tck.uniqueName());
+        SemaphoreAdmin admin = tck.home().admin();
+        assertThat(admin.ensure(name, 2)).as("the limit before the creation").isEmpty();
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        assertThat(tck.client().admin().ensure(name, 2))
+                .as("the same limit again")
+                .hasValue(2);
+        assertThat(admin.ensure(name, 3)).as("the limit before it grew").hasValue(2);
+        assertThat(held.verify()).as("a permit when the limit grew").isEqualTo(Verification.HELD);
+        held.release();
+        tck.assertFree(name, 3);
+    }
+}

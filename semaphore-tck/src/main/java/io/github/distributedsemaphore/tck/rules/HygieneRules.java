@@ -1,0 +1,187 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** Section 16: nothing stays behind. Besides these tests, the kit looks for leftovers after every test. */
+@Section
+public abstract class HygieneRules {
+    private static final Duration BUDGET = Duration.ofSeconds(5);
+    private static final int SPARE_THREADS = 8;
+
+    /** For subclasses. */
+    protected HygieneRules() {}
+
+    @Test
+    @Rule("16.1")
+    void closingEndsTheThreadsOfTheClient(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        // A client that was there before may need another thread meanwhile.
+        Set<String> others = before.stream().map(HygieneRules::ownerOf).collect(Collectors.toSet());
+        SemaphoreClient client = tck.client();
+        CompletableFuture<Permit> waiter = client.semaphore(name).acquireAsync();
+        tck.proveNothing("the waiter waits", () -> !waiter.isDone());
+        client.close();
+        client.close();
+        tck.await("the waiter of a closed client ends with an exception", waiter::isCompletedExceptionally);
+        tck.await(
+                "the threads of a closed client end",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .filter(thread -> !before.contains(thread) && thread.isAlive())
+                        .filter(thread -> thread.getName().contains("semaphore"))
+                        .filter(thread -> !others.contains(ownerOf(thread))
+                                && !tck.harness().mayStay(thread))
+                        .toList()
+                        .isEmpty());
+        held.release();
+    }
+
+    /** What the engine's threads of one client have in common; of another thread its name. */
+    private static String ownerOf(Thread thread) {
+        return thread.getName().replaceFirst("-(?:timer|worker)-\\d+$", "");
+    }
+
+    @Test
+    @Rule("16.1")
+    void callsAfterCloseFailAsDeclared(TckFixture tck) {
+        String name = tck.create(2);
+        SemaphoreClient client = tck.client();
+        DistributedSemaphore semaphore = client.semaphore(name);
+        SemaphoreAdmin admin = client.admin();
+        Permit permit = tck.take(semaphore, 1).get(0);
+        client.close();
+        assertClosed("semaphore()", () -> client.semaphore(name));
+        assertClosed("tryAcquire()", semaphore::tryAcquire);
+        assertClosed("acquire()", semaphore::acquire);
+        assertClosed("acquire(int)", () -> semaphore.acquire(2));
+        assertClosed("availablePermits()", semaphore::availablePermits);
+        assertClosed("create()", () -> admin.create(name, 2));
+        assertClosed("describe()", () -> admin.describe(name));
+        assertClosed("destroy()", () -> admin.destroy(name));
+        assertThat(semaphore.acquireAsync())
+                .as("acquireAsync() of a closed client")
+                .failsWithin(tck.patience())
+                .withThrowableThat()
+                .withCauseInstanceOf(SemaphoreClosedException.class);
+        assertThat(permit.isValid()).as("isValid() after close").isFalse();
+        assertThat(permit.verify()).as("verify() after close").isEqualTo(Verification.RELEASED);
+        assertThat(permit.release()).as("release() after close").isEqualTo(ReleaseOutcome.ALREADY_RELEASED);
+        assertThat(client.guarantees().backend()).isNotBlank();
+        tck.assertFree(name, 2);
+    }
+
+    private static void assertClosed(String what, ThrowingCallable call) {
+        assertThatThrownBy(call, "%s of a closed client", what).isInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    @Rule("16.2")
+    void afterDestructionNothingIsLeftAtTheBackend(TckFixture tck) throws Exception {
+        Set<String> before = tck.harness().leftovers().things();
+        String name = tck.create(3);
+        try (SemaphoreClient client = tck.client()) {
+            List<Permit> permits = tck.take(client.semaphore(name), 3);
+            CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync(tck.patience());
+            tck.home().admin().resize(name, 2);
+            permits.forEach(Permit::release);
+            waiter.get().release();
+        }
+        assertThat(tck.home().admin().destroy(name)).isTrue();
+        tck.home().close();
+        tck.await(
+                "what a semaphore left at the backend is gone after destruction: " + before,
+                () -> before.containsAll(tck.harness().leftovers().things()));
+    }
+
+    @Test
+    @Rule("16.3")
+    void roundsAndFailedAttemptsLeaveThingsAsTheyWere(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        exercise(tck, semaphore, tck.rounds(100, 10));
+        int things = tck.harness().leftovers().things().size();
+        Set<Thread> threads = Thread.getAllStackTraces().keySet();
+        exercise(tck, semaphore, tck.rounds(10_000, 300));
+        assertThat(tck.harness().leftovers().things())
+                .as("things at the backend after as many rounds again")
+                .hasSizeLessThanOrEqualTo(things);
+        tck.await(
+                "the number of threads does not grow",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                                .filter(thread -> thread.getName().contains("semaphore"))
+                                .filter(thread -> !threads.contains(thread))
+                                .count()
+                        // Workers come and go with the load; a leak has one for every tenth round.
+                        <= SPARE_THREADS
+                                + threads.stream()
+                                        .filter(thread -> thread.getName().contains("semaphore"))
+                                        .count());
+        tck.assertFree(name, 2);
+    }
+
+    /** Grants, refusals, time-outs, cancellations and interrupts, a tenth of the rounds each but the first. */
+    private static void exercise(TckFixture tck, DistributedSemaphore semaphore, int rounds) throws Exception {
+        for (int round : tck.repeat(rounds, BUDGET)) {
+            List<Permit> permits = tck.take(semaphore, 2);
+            if (round % 10 == 0) {
+                assertThat(semaphore.tryAcquire()).isEmpty();
+                assertThat(semaphore.tryAcquire(Duration.ofNanos(1_000))).isEmpty();
+                CompletableFuture<Permit> cancelled = semaphore.acquireAsync();
+                assertThat(cancelled.cancel(true)).isTrue();
+                Thread.currentThread().interrupt();
+                assertThatThrownBy(semaphore::acquire).isInstanceOf(InterruptedException.class);
+            }
+            permits.forEach(Permit::release);
+        }
+    }
+
+    @Test
+    @Rule("16.3")
+    void releasedPermitsCanBeCollected(TckFixture tck) {
+        String name = tck.create(1);
+        // Not through the recording proxies, which are what would be collected.
+        try (SemaphoreClient client = tck.harness().connect(ClientSpec.plain())) {
+            List<WeakReference<Permit>> released = release(client.semaphore(name), 100);
+            tck.await("released permits are collected", () -> {
+                System.gc();
+                return released.stream().filter(permit -> permit.get() != null).count() <= 2;
+            });
+        }
+    }
+
+    private static List<WeakReference<Permit>> release(DistributedSemaphore semaphore, int count) {
+        List<WeakReference<Permit>> released = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Permit permit = semaphore.tryAcquire().orElseThrow();
+            permit.onLost(loss -> {
+                throw new AssertionError("notified of the loss of a permit that was released: " + loss);
+            });
+            permit.release();
+            released.add(new WeakReference<>(permit));
+        }
+        return released.stream().collect(Collectors.toList());
+    }
+}

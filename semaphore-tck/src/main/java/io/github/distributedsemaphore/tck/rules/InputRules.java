@@ -1,0 +1,332 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Section 12: bad input, and bad stored state. */
+@Section
+public abstract class InputRules {
+    private static final int MOST_REPEATS = 5;
+
+    private static final List<String> HOSTILE = List.of(
+            "/",
+            "..",
+            "../x",
+            "a/../b",
+            "*",
+            "#",
+            "{x}",
+            "%2F",
+            "%",
+            "?a=b&c",
+            "a\r\nSET x 1",
+            "a\r\nSET x 2",
+            "tab\there",
+            "nul\0nul",
+            "nul\0null",
+            "'quote\"",
+            "back\\slash",
+            "emoji \uD83D\uDD12",
+            "${jndi:x}",
+            "{}",
+            "<b>",
+            "a:b",
+            "CON",
+            "-rf",
+            "\u202Eright to left");
+
+    /** For subclasses. */
+    protected InputRules() {}
+
+    @Test
+    @Rule("12.1")
+    @SuppressWarnings("NullAway") // on purpose
+    void badNamesAreRefused(TckFixture tck) {
+        SemaphoreClient client = tck.home();
+        int most = tck.guarantees().maxNameBytes();
+        List<String> bad =
+                List.of("", " ", "\t\n", "\u2003", "x".repeat(most + 1), "\u00e9".repeat(most / 2 + 1), "\uD800");
+        for (String name : bad) {
+            refused("semaphore('" + shown(name) + "')", () -> client.semaphore(name));
+            refused("create('" + shown(name) + "')", () -> client.admin().create(name, 1));
+            refused("describe('" + shown(name) + "')", () -> client.admin().describe(name));
+            refused("destroy('" + shown(name) + "')", () -> client.admin().destroy(name));
+        }
+        assertThatThrownBy(() -> client.semaphore(null), "semaphore(null)")
+                .isInstanceOfAny(NullPointerException.class, IllegalArgumentException.class);
+        assertThatThrownBy(() -> client.admin().create(null, 1), "create(null)")
+                .isInstanceOfAny(NullPointerException.class, IllegalArgumentException.class);
+    }
+
+    private static String shown(String name) {
+        return name.length() > 20 ? name.length() + " times '" + name.charAt(0) + "'" : name;
+    }
+
+    private static void refused(String what, ThrowingCallable call) {
+        assertThatThrownBy(call, what + " must be refused").isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    @Rule("12.1")
+    void theLongestNameWorksAndIsNotCut(TckFixture tck) {
+        int most = tck.guarantees().maxNameBytes();
+        String start = tck.uniqueName("long");
+        String longest = start + "x".repeat(most - start.length() - 1);
+        List<Permit> permits = new ArrayList<>();
+        for (String end : List.of("a", "b")) {
+            tck.create(longest + end, 1);
+            Optional<Permit> permit = tck.home().semaphore(longest + end).tryAcquire();
+            assertThat(permit)
+                    .as("names of %s bytes that differ in the last share their permit", most)
+                    .isPresent();
+            permits.add(permit.orElseThrow());
+        }
+        permits.forEach(Permit::close);
+        tck.assertFree(longest + "a", 1);
+    }
+
+    @Test
+    @Rule("12.2")
+    void hostileNamesAreNamesOfTheirOwn(TckFixture tck) {
+        String start = tck.uniqueName("hostile");
+        List<Permit> permits = new ArrayList<>();
+        for (String hostile : HOSTILE) {
+            String name = start + hostile;
+            tck.create(name, 1);
+            Optional<Permit> permit = tck.home().semaphore(name).tryAcquire();
+            assertThat(permit).as("the name '%s' collides with another", name).isPresent();
+            assertThat(tck.home().admin().describe(name).orElseThrow().name())
+                    .as("the name that is described")
+                    .isEqualTo(name);
+            permits.add(permit.orElseThrow());
+        }
+        for (int i = 0; i < HOSTILE.size(); i++) {
+            permits.get(i).close();
+            tck.assertFree(start + HOSTILE.get(i), 1);
+        }
+    }
+
+    @Test
+    @Rule({"12.2", "1.11", "9.5"})
+    void generatedNamesAreNamesOfTheirOwnAndListedAsTheyAre(TckFixture tck) {
+        String start = tck.uniqueName("pairs");
+        Map<String, Permit> held = new LinkedHashMap<>();
+        for (String ending : HostileNames.endings(tck.random())) {
+            String name = start + ending;
+            try {
+                tck.create(name, 1);
+            } catch (IllegalArgumentException e) {
+                // A backend may refuse a name, but not change it.
+                continue;
+            }
+            Optional<Permit> permit = tck.home().semaphore(name).tryAcquire();
+            assertThat(permit)
+                    .as("the name %s shares its permit with one of these: %s", escaped(name), held.keySet())
+                    .isPresent();
+            held.put(escaped(name), permit.orElseThrow());
+        }
+        assertThat(held).as("names that are allowed").hasSizeGreaterThan(10);
+        if (tck.has(Capability.LISTING)) {
+            List<String> listed = tck.home().admin().names().stream()
+                    .filter(name -> name.startsWith(start))
+                    .map(InputRules::escaped)
+                    .toList();
+            assertThat(listed).as("the names that are listed").containsExactlyInAnyOrderElementsOf(held.keySet());
+        }
+        held.values().forEach(Permit::close);
+    }
+
+    /** So that a message shows how two names differ. */
+    private static String escaped(String name) {
+        StringBuilder text = new StringBuilder();
+        name.chars()
+                .forEach(c -> text.append(
+                        c > ' ' && c < 127 && c != '\\' ? Character.toString(c) : String.format("\\u%04x", c)));
+        return text.toString();
+    }
+
+    @Test
+    @Rule("12.2")
+    void hostileLabelsAreShownAsTheyAreOrRefused(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        for (String hostile : HOSTILE) {
+            boolean control = hostile.chars().anyMatch(Character::isISOControl);
+            if (control) {
+                refused("the label '" + hostile + "'", () -> tck.client(hostile));
+                continue;
+            }
+            SemaphoreClient client = tck.client(hostile);
+            Permit permit = client.semaphore(name).acquire(tck.patience());
+            assertThat(tck.home()
+                            .admin()
+                            .describe(name)
+                            .orElseThrow()
+                            .holders()
+                            .get(0)
+                            .label())
+                    .as("the label that is described")
+                    .isEqualTo(hostile);
+            permit.release();
+            client.close();
+        }
+        refused("a label of 201 characters", () -> tck.client("x".repeat(201)));
+    }
+
+    @Test
+    @Rule("12.3")
+    void numbersOutOfRangeAreRefusedAndChangeNothing(TckFixture tck) {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        SemaphoreAdmin admin = tck.home().admin();
+        int most = tck.guarantees().maxPermits();
+        String fresh = tck.uniqueName("never");
+        List<Integer> limits = new ArrayList<>(List.of(0, -1, Integer.MIN_VALUE));
+        if (most < Integer.MAX_VALUE) {
+            limits.addAll(List.of(most + 1, Integer.MAX_VALUE));
+        }
+        for (int limit : limits) {
+            refused("create with limit " + limit, () -> admin.create(fresh, limit));
+            refused("resize to limit " + limit, () -> admin.resize(name, limit));
+        }
+        for (int permits : new int[] {0, -1, Integer.MIN_VALUE, 3, Integer.MAX_VALUE}) {
+            refused("tryAcquire(" + permits + ") of 2", () -> semaphore.tryAcquire(permits));
+            refused("tryAcquire(" + permits + ", 0) of 2", () -> semaphore.tryAcquire(permits, Duration.ZERO));
+            refused("acquire(" + permits + ") of 2", () -> semaphore.acquire(permits));
+            refused("acquire(" + permits + ", wait) of 2", () -> semaphore.acquire(permits, tck.patience()));
+        }
+        assertThat(admin.describe(fresh))
+                .as("a refused create created something")
+                .isEmpty();
+        assertThat(admin.describe(name).orElseThrow().limit())
+                .as("the limit after refused resizes")
+                .isEqualTo(2);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("12.3")
+    void theHighestLimitWorks(TckFixture tck) {
+        int most = tck.guarantees().maxPermits();
+        String name = createdWith(tck, most);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        assertThat(semaphore.availablePermits())
+                .as("free with the highest limit")
+                .isEqualTo(most);
+        Permit permit = tck.take(semaphore, 1).get(0);
+        assertThat(semaphore.availablePermits()).as("free with one held").isEqualTo(most - 1);
+        permit.release();
+    }
+
+    /** Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where it ended. */
+    private static String createdWith(TckFixture tck, int limit) {
+        String name = tck.uniqueName();
+        for (int repeated = 0; ; repeated++) {
+            try {
+                return tck.create(name, limit);
+            } catch (OutcomeUnknownException e) {
+                if (repeated == MOST_REPEATS) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    @Test
+    @Rule({"12.4", "12.7"})
+    void damagedStateIsAnErrorThatNamesItAndHarmsNoOther(TckFixture tck) throws Exception {
+        StateProbe state = tck.state();
+        if (state.corruptions().isEmpty()) {
+            throw new TestAbortedException("the harness has no StateProbe.corruptions");
+        }
+        String healthy = tck.create(1);
+        for (String kind : state.corruptions()) {
+            String name = tck.create(2);
+            tck.take(tck.home().semaphore(name), 2).forEach(Permit::close);
+            state.corrupt(name, kind);
+            DistributedSemaphore semaphore = tck.client().semaphore(name);
+            try {
+                for (ThrowingCallable use : List.<ThrowingCallable>of(
+                        semaphore::tryAcquire,
+                        () -> semaphore.acquire(tck.patience()),
+                        () -> tck.home().admin().describe(name))) {
+                    assertThatThrownBy(use, "the use of a semaphore whose state is damaged: %s", kind)
+                            .isInstanceOf(IncompatibleStateException.class)
+                            .hasMessageContaining(name);
+                }
+                tck.assertFree(healthy, 1);
+            } finally {
+                state.remove(name);
+            }
+            // What is removed by hand harms nobody afterwards.
+            tck.home().admin().create(name, 2);
+            tck.assertFree(name, 2);
+        }
+    }
+
+    @Test
+    @Rule("12.5")
+    void slotsStoredBeyondTheLimitAreNotGranted(TckFixture tck) throws Exception {
+        StateProbe state = tck.state();
+        int limit = 2;
+        String name = tck.create(limit);
+        tck.take(tck.home().semaphore(name), limit).forEach(Permit::close);
+        state.plantSlots(name, 2);
+        try {
+            plantedSlotsCountForNothing(tck, name, limit);
+        } catch (IncompatibleStateException e) {
+            // To say that something is wrong there is as good as to pass it over, if it says where.
+            assertThat(e).hasMessageContaining(name);
+            state.remove(name);
+        }
+    }
+
+    private static void plantedSlotsCountForNothing(TckFixture tck, String name, int limit) throws Exception {
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        DistributedSemaphore elsewhere = tck.client().semaphore(name);
+        assertThat(elsewhere.availablePermits())
+                .as("free with slots planted beyond the limit")
+                .isEqualTo(limit);
+        List<Permit> held = tck.take(semaphore, limit);
+        assertThat(held).as("slots granted").extracting(Permit::slot).containsExactlyInAnyOrder(1, 2);
+        for (DistributedSemaphore full : List.of(semaphore, elsewhere)) {
+            assertThat(full.tryAcquire())
+                    .as("a permit beyond the limit of %d, where slots were planted", limit)
+                    .isEmpty();
+            assertThat(full.tryAcquire(tck.quiet()))
+                    .as("a permit beyond the limit of %d for a waiting caller, where slots were planted", limit)
+                    .isEmpty();
+        }
+        SemaphoreDescription seen = tck.home().admin().describe(name).orElseThrow();
+        assertThat(seen.limit()).as("the limit").isEqualTo(limit);
+        assertThat(seen.free()).as("free while all are held").isZero();
+        Permit first = held.get(0);
+        first.release();
+        Permit next = elsewhere.acquire(tck.patience());
+        assertThat(next.slot()).as("the slot that is granted next").isEqualTo(first.slot());
+        next.release();
+        held.get(1).release();
+        tck.assertFree(name, limit);
+    }
+}

@@ -1,0 +1,275 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreListener;
+import io.github.distributedsemaphore.SemaphoreStatistics;
+import io.github.distributedsemaphore.SemaphoreStatus;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Section 9: what can be seen of a semaphore. */
+@Section
+public abstract class InspectionRules {
+    /** For subclasses. */
+    protected InspectionRules() {}
+
+    @Test
+    @Rule("9.1")
+    void atRestTheCountsAndTheHoldersAreTrue(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        SemaphoreClient labelled = tck.client("night export");
+        List<Permit> permits = List.of(
+                tck.home().semaphore(name).acquire(tck.patience()),
+                labelled.semaphore(name).acquire(tck.patience()));
+        SemaphoreDescription description = tck.client().admin().describe(name).orElseThrow();
+        assertThat(description.name()).as("the name that is described").isEqualTo(name);
+        assertThat(description.limit()).as("the limit that is described").isEqualTo(3);
+        assertThat(description.free()).as("free with two of three held").isEqualTo(1);
+        assertThat(tck.home().semaphore(name).availablePermits())
+                .as("free with two of three held")
+                .isEqualTo(1);
+        List<Holder> holders = description.holders();
+        assertThat(holders)
+                .as("the holders' slots")
+                .extracting(Holder::slot)
+                .doesNotHaveDuplicates()
+                .containsExactlyInAnyOrderElementsOf(
+                        permits.stream().map(Permit::slot).toList())
+                .allMatch(slot -> slot >= 1 && slot <= 3);
+        assertThat(holders).as("the holders").allMatch(holder -> holder.state() == HolderState.HELD);
+        Holder second = holders.stream()
+                .filter(holder -> holder.slot() == permits.get(1).slot())
+                .findFirst()
+                .orElseThrow();
+        assertThat(second.label()).as("the label of a holder").isEqualTo("night export");
+        assertThat(second.pid())
+                .as("the process id of a holder")
+                .isEqualTo(ProcessHandle.current().pid());
+        if (tck.has(Capability.FENCING)) {
+            assertThat(second.epoch())
+                    .as("the epoch of a holder")
+                    .isEqualTo(permits.get(1).fence().epoch());
+        }
+        permits.forEach(Permit::close);
+        SemaphoreDescription after = tck.home().admin().describe(name).orElseThrow();
+        assertThat(after.holders()).as("holders are shown after all released").isEmpty();
+        assertThat(after.free()).as("free after all released").isEqualTo(3);
+    }
+
+    @Test
+    @Rule("9.1")
+    void removedSlotsAreShownAsSuchAndTheCountStaysInRange(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> permits = tck.take(tck.home().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        SemaphoreDescription description = tck.client().admin().describe(name).orElseThrow();
+        assertThat(description.free())
+                .as("free with more holders than the limit")
+                .isZero();
+        assertThat(description.holders())
+                .as("the states of the holders of slots 1 to 3 with a limit of 2")
+                .extracting(Holder::state)
+                .containsExactly(HolderState.HELD, HolderState.HELD, HolderState.RETIRED);
+        permits.forEach(Permit::close);
+    }
+
+    @Test
+    @Rule("9.1")
+    void underLoadTheCountStaysFromZeroToTheLimit(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        AtomicBoolean over = new AtomicBoolean();
+        List<Task<Void>> load = new ArrayList<>();
+        for (SemaphoreClient client : List.of(tck.home(), tck.client())) {
+            for (int i = 0; i < 2; i++) {
+                load.add(tck.spawn("load", () -> {
+                    while (!over.get()) {
+                        client.semaphore(name).acquire(tck.patience()).release();
+                    }
+                    return null;
+                }));
+            }
+        }
+        SemaphoreClient looking = tck.client();
+        for (int unused : tck.repeat(2_000, Duration.ofMillis(500))) {
+            assertThat(looking.semaphore(name).availablePermits())
+                    .as("free under load")
+                    .isBetween(0, 2);
+            SemaphoreDescription seen = looking.admin().describe(name).orElseThrow();
+            assertThat(seen.free()).as("free under load, as described").isBetween(0, 2);
+            assertThat(seen.holders()).as("holders under load").hasSizeLessThanOrEqualTo(2);
+        }
+        over.set(true);
+        for (Task<Void> task : load) {
+            task.result();
+        }
+        assertThat(looking.semaphore(name).availablePermits())
+                .as("free after the load")
+                .isEqualTo(2);
+    }
+
+    @Test
+    @Rule("9.3")
+    void lookingHasNoSideEffectAndDoesNotWait(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        String missing = tck.uniqueName("missing");
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        SemaphoreAdmin admin = tck.client().admin();
+        List<Permit> held = tck.take(semaphore, 2);
+        CompletableFuture<Permit> waiter = tck.client().semaphore(name).acquireAsync(tck.patience());
+        for (int unused : tck.repeat(20, Duration.ofMillis(500))) {
+            long since = System.nanoTime();
+            assertThat(admin.describe(name).orElseThrow().free())
+                    .as("free while all is held")
+                    .isZero();
+            assertThat(semaphore.availablePermits())
+                    .as("free while all is held")
+                    .isZero();
+            assertThat(admin.describe(missing))
+                    .as("looking for a semaphore created it")
+                    .isEmpty();
+            tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(3), System.nanoTime() - since);
+        }
+        assertThat(waiter).as("looking let a waiter in").isNotDone();
+        assertThat(held).as("looking took a permit from its holder").allMatch(Permit::isValid);
+        held.get(0).release();
+        Waiters.served(tck, waiter, "after many looks a release did not reach the waiter")
+                .release();
+        held.get(1).release();
+        for (int unused : tck.repeat(20, Duration.ofMillis(300))) {
+            assertThat(admin.describe(name).orElseThrow().free())
+                    .as("looking took a permit")
+                    .isEqualTo(2);
+        }
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("9.5")
+    void theSemaphoresAreListedOrListingIsRefused(TckFixture tck) {
+        SemaphoreAdmin admin = tck.home().admin();
+        String one = tck.create(tck.uniqueName("b"), 1);
+        String other = tck.create(tck.uniqueName("a"), 1);
+        if (!tck.has(Capability.LISTING)) {
+            assertThatThrownBy(admin::names, "names() where LISTING is not declared")
+                    .isInstanceOf(UnsupportedOperationException.class);
+            return;
+        }
+        assertThat(admin.names())
+                .as("the names of the semaphores")
+                .contains(one, other)
+                .isSorted();
+        admin.destroy(one);
+        assertThat(admin.names())
+                .as("the names after one was destroyed")
+                .doesNotContain(one)
+                .contains(other);
+    }
+
+    @Test
+    @Rule({"9.1", "9.3"})
+    void theStatusShowsHowFullASemaphoreIs(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        tck.home().ping(tck.patience());
+        assertThat(tck.client().admin().status(name))
+                .as("the status with one of three held")
+                .contains(new SemaphoreStatus(name, 3, 2));
+        assertThat(tck.home().admin().status(tck.uniqueName("missing")))
+                .as("the status of a semaphore that is missing")
+                .isEmpty();
+        held.release();
+        tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("9.4")
+    void theNumberOfWaitersReturnsToZeroHoweverTheWaitingEnds(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient client = tck.client();
+        Map<String, AtomicInteger> told = new ConcurrentHashMap<>();
+        SemaphoreListener listener = counting(told);
+        client.addListener(listener);
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> interrupted = tck.spawn("waiter to be interrupted", () -> semaphore.acquire());
+        Task<Permit> served = tck.spawn("waiter to be served", () -> semaphore.acquire(tck.patience()));
+        CompletableFuture<Permit> cancelled = semaphore.acquireAsync();
+        CompletableFuture<Permit> late = semaphore.acquireAsync(Duration.ofMillis(500));
+        tck.await(
+                "four calls are counted as waiting",
+                () -> semaphore.statistics().waiting() == 4);
+        tck.await("a future fails when its time is over", late::isDone);
+        interrupted.interrupt();
+        interrupted.failure(InterruptedException.class);
+        cancelled.cancel(false);
+        held.release();
+        served.result().release();
+        client.removeListener(listener);
+        assertThat(semaphore.tryAcquire()).hasValueSatisfying(Permit::close);
+        SemaphoreStatistics end = semaphore.statistics();
+        assertThat(end.waiting())
+                .as("waiters that are counted when none is left")
+                .isZero();
+        assertThat(end.held()).as("permits that are counted when none is held").isZero();
+        assertThat(end.timedOut()).as("calls whose time was over").isEqualTo(1);
+        assertThat(end.withdrawn())
+                .as("calls that were interrupted or cancelled")
+                .isEqualTo(2);
+        assertThat(end.grantedByBackend() + end.grantedByHandOff())
+                .as("permits that were granted")
+                .isEqualTo(3)
+                .isEqualTo(end.released());
+        assertThat(told.get("timed out")).as("time-outs that were reported").hasValue(1);
+        assertThat(told.get("acquired")).as("grants while there was a listener").hasValue(2);
+        assertThat(told.get("released"))
+                .as("releases while there was a listener")
+                .hasValue(2);
+        tck.assertFree(name, 1);
+    }
+
+    private static SemaphoreListener counting(Map<String, AtomicInteger> told) {
+        return new SemaphoreListener() {
+            @Override
+            public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+                count("acquired");
+            }
+
+            @Override
+            public void onReleased(String semaphoreName, int slot, long heldNanos) {
+                count("released");
+            }
+
+            @Override
+            public void onTimedOut(String semaphoreName, long waitedNanos) {
+                count("timed out");
+            }
+
+            private void count(String event) {
+                told.computeIfAbsent(event, key -> new AtomicInteger()).incrementAndGet();
+            }
+        };
+    }
+}

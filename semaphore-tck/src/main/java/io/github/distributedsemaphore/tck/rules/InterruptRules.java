@@ -1,0 +1,207 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Race;
+import io.github.distributedsemaphore.tck.watch.WaitingCalls;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** Section 3, and 4.9: interrupts. */
+@Section
+public abstract class InterruptRules {
+    /** For subclasses. */
+    protected InterruptRules() {}
+
+    /** Calls for permits of a full semaphore, and for the release of its slot that was removed. */
+    private static final WaitingCalls.For[] OF_HOLDERS = {WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER};
+
+    /** A call waits first for an answer, then for a permit, then between two questions: an interrupt finds it in each of them. */
+    private static final int[] MOMENTS_MILLIS = {0, 20, 100};
+
+    /** Takes all permits of a semaphore of three, and shrinks it to two. */
+    private static List<Permit> full(TckFixture tck, String name) {
+        List<Permit> held = tck.take(tck.client().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        return held;
+    }
+
+    private static List<WaitingCalls.Call> blocking(WaitingCalls.For... what) {
+        return WaitingCalls.waitingFor(what).stream()
+                .filter(WaitingCalls.Call::isBlocking)
+                .toList();
+    }
+
+    @Test
+    @Rule("3.4")
+    void anInterruptDuringTheWaitEndsItAndTakesNothing(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> held = full(tck, name);
+        for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
+            for (int millis : MOMENTS_MILLIS) {
+                Task<Boolean> waiter = interrupted(tck, call, name, false);
+                waiter.awaitBlocked();
+                Pause.millis(millis == 0 ? 0 : millis + tck.random().nextInt(millis));
+                long since = System.nanoTime();
+                waiter.interrupt();
+                tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
+                assertFlag(call, waiter);
+                tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
+            }
+        }
+        held.forEach(Permit::close);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.4")
+    void anInterruptBeforeTheWaitTakesNothing(TckFixture tck) throws Exception {
+        String free = tck.create(2);
+        String full = tck.create(3);
+        List<Permit> held = full(tck, full);
+        for (WaitingCalls.Call call : blocking(WaitingCalls.For.values())) {
+            assertFlag(call, interrupted(tck, call, free, true));
+            assertFlag(call, interrupted(tck, call, full, true));
+        }
+        held.forEach(Permit::close);
+        tck.assertFree(free, 2);
+        tck.assertFree(full, 2);
+    }
+
+    /** Makes a call on a thread that is, or will be, interrupted; returns whether the flag is there afterwards. */
+    private static Task<Boolean> interrupted(TckFixture tck, WaitingCalls.Call call, String name, boolean before) {
+        Duration longer = tck.patience().multipliedBy(2);
+        return tck.spawn(call.method(), () -> {
+            if (before) {
+                Thread.currentThread().interrupt();
+            }
+            assertThatThrownBy(
+                            () -> call.body().call(tck.home(), tck.home().semaphore(name), longer),
+                            "%s of a thread that %s interrupted",
+                            call,
+                            before ? "was" : "is")
+                    .isInstanceOf(InterruptedException.class);
+            return Thread.currentThread().isInterrupted();
+        });
+    }
+
+    private static void assertFlag(WaitingCalls.Call call, Task<Boolean> interrupted) {
+        assertThat(interrupted.result())
+                .as("the interrupt flag after the InterruptedException of %s", call)
+                .isFalse();
+    }
+
+    @Test
+    @Rule("3.5")
+    void aTryIsDeafToInterruptsAndKeepsTheFlag(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        Task<Boolean> interrupted = tck.spawn("interrupted try", () -> {
+            Thread.currentThread().interrupt();
+            Optional<Permit> permit = semaphore.tryAcquire();
+            assertThat(permit)
+                    .as("a try of an interrupted thread, with a permit free")
+                    .isPresent();
+            assertThat(semaphore.tryAcquire())
+                    .as("a second permit of a limit of 1")
+                    .isEmpty();
+            permit.orElseThrow().release();
+            return Thread.currentThread().isInterrupted();
+        });
+        assertThat(interrupted.result())
+                .as("the interrupt flag after a try and a release")
+                .isTrue();
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    @Test
+    @Rule("3.6")
+    void anInterruptThatRacesTheGrantHasOneOutcome(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        DistributedSemaphore other = tck.client().semaphore(name);
+        Thread victim = Thread.currentThread();
+        List<Permit> held = new CopyOnWriteArrayList<>();
+        List<Permit> granted = new CopyOnWriteArrayList<>();
+        try {
+            Race.run(
+                    tck,
+                    reporter,
+                    round -> {
+                        granted.clear();
+                        held.clear();
+                        held.add(semaphore
+                                .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
+                                .orElseThrow(() -> new AssertionError(
+                                        "an interrupt that raced the grant swallowed the permit, before race "
+                                                + round)));
+                    },
+                    round -> {
+                        try {
+                            granted.add((round % 2 == 0 ? semaphore : other).acquire(tck.patience()));
+                        } catch (InterruptedException e) {
+                            // One of the two outcomes; the other is a permit.
+                        }
+                    },
+                    round -> {
+                        if (round / 2 % 2 == 0) {
+                            held.get(0).release();
+                            victim.interrupt();
+                        } else {
+                            victim.interrupt();
+                            held.get(0).release();
+                        }
+                    },
+                    round -> {
+                        boolean late = Thread.interrupted();
+                        for (Permit permit : granted) {
+                            assertThat(late)
+                                    .as("the interrupt flag of a thread that was interrupted and granted a permit")
+                                    .isTrue();
+                            permit.release();
+                        }
+                    });
+        } finally {
+            Thread.interrupted();
+        }
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("4.9")
+    void anInterruptedThreadReleasesAndKeepsTheFlag(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        for (boolean byClose : new boolean[] {false, true}) {
+            Permit permit = semaphore.acquire(tck.patience());
+            Task<Boolean> interrupted = tck.spawn("interrupted release", () -> {
+                Thread.currentThread().interrupt();
+                if (byClose) {
+                    permit.close();
+                } else {
+                    assertThat(permit.release())
+                            .as("what a release by an interrupted thread found")
+                            .isEqualTo(ReleaseOutcome.RELEASED);
+                }
+                return Thread.currentThread().isInterrupted();
+            });
+            assertThat(interrupted.result())
+                    .as("the interrupt flag after a release")
+                    .isTrue();
+            tck.assertFree(name, 1);
+        }
+    }
+}

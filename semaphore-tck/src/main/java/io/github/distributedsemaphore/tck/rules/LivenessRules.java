@@ -1,0 +1,217 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
+import io.github.distributedsemaphore.tck.watch.Race;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** Section 2: waiters are served, and no permit vanishes. */
+@Section
+public abstract class LivenessRules {
+    private static final Duration BUDGET = Duration.ofMillis(1_500);
+
+    /** For subclasses. */
+    protected LivenessRules() {}
+
+    @Test
+    @Rule("2.1")
+    void aReleaseWakesAWaiterOfAnotherClientInTime(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore waiting = tck.client().semaphore(name);
+        for (int unused : tck.repeat(50, BUDGET)) {
+            Permit held = tck.home().semaphore(name).acquire(tck.patience());
+            Task<Permit> waiter = Waiters.blocked(tck, "waiter", waiting);
+            long since = System.nanoTime();
+            held.release();
+            Waiters.served(tck, waiter, since, "a release did not wake the waiter of another client")
+                    .release();
+        }
+    }
+
+    @Test
+    @Rule("2.1")
+    void releasingTwoWakesTwoOfThree(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        PermitGroup held = tck.home().semaphore(name).acquire(3, tck.patience());
+        List<CompletableFuture<Permit>> waiters = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            waiters.add(tck.client().semaphore(name).acquireAsync(tck.patience()));
+        }
+        held.permits().get(0).release();
+        held.permits().get(2).release();
+        tck.await(
+                "two releases serve two of three waiters",
+                tck.guarantees().wakeUpBound(),
+                () -> waiters.stream().filter(CompletableFuture::isDone).count() == 2);
+        tck.proveNothing(
+                "two releases serve only two of three waiters",
+                () -> waiters.stream().filter(CompletableFuture::isDone).count() == 2);
+        held.close();
+        for (CompletableFuture<Permit> waiter : waiters) {
+            Waiters.served(tck, waiter, "the third release did not wake the last waiter")
+                    .release();
+        }
+    }
+
+    @Test
+    @Rule("2.3")
+    void aClientThatIsClosedInOrderLeavesItsPermitsFree(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        SemaphoreClient leaving = tck.client();
+        tck.take(leaving.semaphore(name), 3);
+        CompletableFuture<Permit> waiter = tck.home().semaphore(name).acquireAsync(tck.patience());
+        long since = System.nanoTime();
+        leaving.close();
+        tck.assertWithin(Bound.RELEASE, tck.guarantees().callBound().multipliedBy(5), System.nanoTime() - since);
+        Waiters.served(tck, waiter, "closing a client did not free its permits").release();
+        assertThat(tck.home().semaphore(name).tryAcquire(3))
+                .as("all permits of a client that was closed in order are free when close returned")
+                .isPresent();
+    }
+
+    @Test
+    @Rule("2.4")
+    void aReleaseThatRacesTheStartOfAWaitIsNotMissed(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        List<DistributedSemaphore> views =
+                List.of(tck.home().semaphore(name), tck.client().semaphore(name));
+        Permit[] holder = {views.get(0).acquire(tck.patience())};
+        Permit[] next = new Permit[1];
+        long[] times = new long[2];
+        Race.run(
+                tck,
+                reporter,
+                round -> {},
+                round -> {
+                    holder[0].release();
+                    times[0] = System.nanoTime();
+                },
+                round -> {
+                    next[0] = views.get(round % 2)
+                            .tryAcquire(
+                                    tck.scaled(tck.guarantees().wakeUpBound()).multipliedBy(2))
+                            .orElseThrow(
+                                    () -> new AssertionError("a release that raced the start of a wait was missed"));
+                    times[1] = System.nanoTime();
+                },
+                round -> {
+                    assertThat(Duration.ofNanos(times[1] - times[0]))
+                            .as("a release that raced the start of a wait was missed: time until the grant")
+                            .isLessThanOrEqualTo(tck.scaled(tck.guarantees().wakeUpBound()));
+                    holder[0] = next[0];
+                });
+        holder[0].release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.5")
+    void aWaiterThatIsCancelledJustWhenItIsChosenPassesThePermitOn(TckFixture tck, TestReporter reporter)
+            throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<DistributedSemaphore> views = List.of(semaphore, tck.client().semaphore(name));
+        List<CompletableFuture<Permit>> futures = new ArrayList<>();
+        Permit[] held = new Permit[1];
+        Race.run(
+                tck,
+                reporter,
+                round -> {
+                    held[0] = semaphore
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
+                            .orElseThrow(() -> new AssertionError(
+                                    "a cancelled waiter did not pass the permit on, before race " + round));
+                    futures.clear();
+                    futures.add(views.get(round / 2 % 2).acquireAsync());
+                    futures.add(views.get(round % 2).acquireAsync(tck.patience()));
+                },
+                round -> held[0].release(),
+                round -> futures.get(0).cancel(true),
+                round -> {
+                    if (!futures.get(0).isCancelled()) {
+                        futures.get(0).get().release();
+                    }
+                    Waiters.served(tck, futures.get(1), "a cancelled waiter did not pass the permit on to the next")
+                            .release();
+                });
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.6")
+    void aStormOfShortAttemptsHoldsUpNoRealWaiter(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = Waiters.blocked(tck, "real waiter", tck.client().semaphore(name));
+        List<Task<Integer>> storm = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            storm.add(tck.spawn("storm", () -> {
+                int granted = 0;
+                for (int round : tck.repeat(3_000, Duration.ofMillis(500))) {
+                    granted += semaphore
+                                    .tryAcquire(Duration.ofNanos(round % 3 * 100_000L))
+                                    .isPresent()
+                            ? 1
+                            : 0;
+                }
+                return granted;
+            }));
+        }
+        for (Task<Integer> task : storm) {
+            assertThat(task.result())
+                    .as("permits granted while the only one was held")
+                    .isZero();
+        }
+        Task<Permit> late = Waiters.blocked(tck, "waiter behind the storm", semaphore);
+        long since = System.nanoTime();
+        held.release();
+        // They are waiters of two clients, between which no order is promised.
+        String otherwise = "after a storm of short attempts a release did not reach ";
+        Task<Permit> first = Waiters.first(tck, since, otherwise + "any waiter", List.of(waiter, late));
+        first.result().release();
+        Waiters.served(tck, first == waiter ? late : waiter, System.nanoTime(), otherwise + "the second waiter")
+                .release();
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("2.12")
+    void aWaiterOutlastsEveryTimeoutOfTheBackend(TckFixture tck) throws Exception {
+        Duration wait = longest(tck.guarantees().callBound(), tck.guarantees().detectionMax())
+                .multipliedBy(3)
+                .dividedBy(2);
+        LongHolds.assumeTimeFor(tck, wait);
+        String name = tck.create(1);
+        Permit held = tck.client().semaphore(name).acquire(tck.patience());
+        Duration longer = wait.multipliedBy(2).plus(tck.patience());
+        Task<Permit> waiter =
+                tck.spawn("patient waiter", () -> tck.home().semaphore(name).acquire(longer));
+        tck.proveNothing("a patient waiter goes on waiting", wait, () -> !waiter.isDone());
+        long since = System.nanoTime();
+        held.release();
+        Permit permit = Waiters.served(tck, waiter, since, "a waiter that had waited for long was not served");
+        assertThat(permit.isValid()).as("the permit after a long wait is valid").isTrue();
+        permit.release();
+    }
+
+    private static Duration longest(Duration one, Duration other) {
+        return one.compareTo(other) > 0 ? one : other;
+    }
+}

@@ -1,0 +1,365 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.fixture.Action;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Occupancy;
+import io.github.distributedsemaphore.tck.watch.Race;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import io.github.distributedsemaphore.tck.watch.WaitingCalls;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+import org.opentest4j.TestAbortedException;
+
+/** Section 3: time-outs, and clients that close; for interrupts see {@link InterruptRules}. */
+@Section
+public abstract class TimeoutRules {
+    /** In which ten thousand have their turn; it takes seconds. */
+    private static final Duration CROWD_PATIENCE = Duration.ofSeconds(90);
+
+    /** For subclasses. */
+    protected TimeoutRules() {}
+
+    @Test
+    @Rule("3.1")
+    void aTryReturnsAtOnceWhenNothingIsFree(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        List<Permit> held = tck.take(tck.client().semaphore(name), 2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Duration operation = tck.guarantees().callBound();
+        for (int unused : tck.repeat(20, Duration.ofMillis(500))) {
+            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire()).isEmpty());
+            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire(2)).isEmpty());
+            inTime(
+                    tck,
+                    operation,
+                    () -> assertThat(semaphore.tryAcquire(Duration.ZERO)).isEmpty());
+        }
+        held.forEach(Permit::close);
+    }
+
+    private static void inTime(TckFixture tck, Duration bound, Action attempt) throws Exception {
+        long since = System.nanoTime();
+        attempt.run();
+        tck.assertWithin(Bound.OPERATION, bound, System.nanoTime() - since);
+    }
+
+    @Test
+    @Rule("3.2")
+    void aTimedAttemptFailsNotBeforeItsTimeAndSoonAfterIt(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.client().semaphore(name), 3);
+        tck.client().admin().resize(name, 2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Duration wait = Duration.ofMillis(60);
+        for (WaitingCalls.Call call :
+                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
+            if (call.isLimited()) {
+                long since = System.nanoTime();
+                assertEmptyHanded(name, call, () -> call.body().call(tck.home(), semaphore, wait));
+                long took = System.nanoTime() - since;
+                assertThat(Duration.ofNanos(took))
+                        .as("%s gave up before its time was over", call)
+                        .isGreaterThanOrEqualTo(wait);
+                tck.assertWithin(Bound.TIMEOUT_SLACK, tck.guarantees().callBound(), took - wait.toNanos());
+            }
+        }
+        held.forEach(Permit::close);
+        tck.assertFree(name, 2);
+    }
+
+    /** A wait whose time is over returns nothing or false, or throws. */
+    private static void assertEmptyHanded(String name, WaitingCalls.Call what, Callable<?> call) throws Exception {
+        try {
+            assertThat(call.call())
+                    .as("what %s returned where nothing came free", what)
+                    .isIn(Optional.empty(), false);
+        } catch (SemaphoreTimeoutException e) {
+            assertThat(e).hasMessageContaining(name);
+        }
+    }
+
+    private static void refused(String name, Callable<?> attempt) {
+        assertThatThrownBy(attempt::call, "the end of a timed attempt on '%s'", name)
+                .isInstanceOf(SemaphoreTimeoutException.class)
+                .hasMessageContaining(name);
+    }
+
+    private static <T> T joined(TckFixture tck, CompletableFuture<T> future) throws Exception {
+        try {
+            return future.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    @Test
+    @Rule("3.2")
+    void aTimedAttemptSucceedsIfAPermitComesInTime(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit held = tck.client().semaphore(name).acquire(tck.patience());
+        Task<Optional<Permit>> waiter = tck.spawn("timed waiter", () -> semaphore.tryAcquire(tck.patience()));
+        waiter.awaitBlocked();
+        held.release();
+        Optional<Permit> permit = waiter.result();
+        assertThat(permit)
+                .as("a permit that came long before the time was over was not taken")
+                .isPresent();
+        permit.orElseThrow().release();
+    }
+
+    @Test
+    @Rule("3.3")
+    void zeroAndNegativeTimesAreOneAttempt(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Duration operation = tck.guarantees().callBound();
+        for (Duration none : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofSeconds(Long.MIN_VALUE))) {
+            Optional<Permit> permit = semaphore.tryAcquire(none);
+            assertThat(permit)
+                    .as("one attempt was made with a time of %s, and a permit was free", none)
+                    .isPresent();
+            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire(none)).isEmpty());
+            inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(none)));
+            permit.orElseThrow().release();
+            semaphore.acquire(none).release();
+        }
+    }
+
+    @Test
+    @Rule("3.3")
+    void hugeTimesDoNotOverflowAndTinyOnesAreNotForEver(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Duration operation = tck.guarantees().callBound();
+        for (Duration huge : List.of(
+                Duration.ofSeconds(Long.MAX_VALUE),
+                ChronoUnit.FOREVER.getDuration(),
+                Duration.ofNanos(Long.MAX_VALUE))) {
+            Permit held = semaphore.acquire(tck.patience());
+            Task<Permit> waiter = tck.spawn("waiter for " + huge, () -> semaphore.acquire(huge));
+            waiter.awaitBlocked();
+            CompletableFuture<Permit> future = semaphore.acquireAsync(huge);
+            long since = System.nanoTime();
+            held.release();
+            Permit next = Waiters.served(tck, waiter, since, "a waiter with a time of " + huge + " was not served");
+            next.release();
+            Waiters.served(tck, future, "a future with a time of " + huge + " was not served")
+                    .release();
+        }
+        Permit held = semaphore.acquire(tck.patience());
+        inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(1))));
+        inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(999_999))));
+        held.release();
+    }
+
+    @Test
+    @Rule("3.6")
+    void aTimeOutThatRacesTheGrantHasOneOutcome(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<DistributedSemaphore> views = List.of(semaphore, tck.client().semaphore(name));
+        Permit[] held = {null};
+        List<Optional<Permit>> outcome = new ArrayList<>();
+        Race.run(
+                tck,
+                reporter,
+                round -> {
+                    outcome.clear();
+                    held[0] = semaphore
+                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
+                            .orElseThrow(() -> new AssertionError(
+                                    "a time-out that raced the grant swallowed the permit, before race " + round));
+                },
+                round -> outcome.add(views.get(round % 2).tryAcquire(Duration.ofNanos(round % 50 * 2_000L))),
+                round -> held[0].release(),
+                round -> outcome.get(0).ifPresent(Permit::release));
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule("3.7")
+    void closingAClientEndsItsWaitersAndReturnsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        List<Permit> held = tck.take(semaphore, 2);
+        Task<Permit> endless = tck.spawn("endless waiter", () -> semaphore.acquire());
+        Task<PermitGroup> several = tck.spawn("waiter for two", () -> semaphore.acquire(2));
+        Task<Permit> timed =
+                tck.spawn("timed waiter", () -> semaphore.acquire(tck.patience().multipliedBy(2)));
+        List.of(endless, several, timed).forEach(Task::awaitBlocked);
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        long since = System.nanoTime();
+        leaving.close();
+        for (Task<?> waiter : List.of(endless, several, timed)) {
+            tck.await(
+                    "closing a client ends its waiters",
+                    tck.guarantees().callBound().multipliedBy(5),
+                    waiter::isDone);
+            waiter.failure(SemaphoreClosedException.class);
+        }
+        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), timed.endedAt() - since);
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held).as("permits after their client was closed").noneMatch(Permit::isValid);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.7")
+    void closingAClientEndsEveryCallThatWaits(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Duration longer = tck.patience().multipliedBy(2);
+        Map<WaitingCalls.Call, Task<?>> waiters = new LinkedHashMap<>();
+        for (WaitingCalls.Call call :
+                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
+            waiters.put(call, tck.spawn(call.method(), () -> call.body().call(leaving, semaphore, longer)));
+        }
+        waiters.values().forEach(Task::awaitBlocked);
+        leaving.close();
+        waiters.forEach((call, waiter) -> {
+            tck.await("closing a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
+            waiter.failure(SemaphoreClosedException.class);
+        });
+        held.forEach(Permit::close);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.8")
+    void moreVirtualThreadsThanCarriersDoNotDeadlock(TckFixture tck) throws Exception {
+        ExecutorService threads = virtualThreads();
+        try {
+            DistributedSemaphore semaphore = tck.semaphore(2);
+            List<Future<Boolean>> done = new ArrayList<>();
+            for (int i = 0; i < tck.rounds(2_000, 300); i++) {
+                done.add(threads.submit(() -> {
+                    try (Permit permit = semaphore.acquire(tck.patience())) {
+                        Occupancy.letOthersIn();
+                        return permit.isValid();
+                    }
+                }));
+            }
+            for (Future<Boolean> one : done) {
+                assertThat(one.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS))
+                        .as("the permit of a virtual thread is valid")
+                        .isTrue();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    @Rule("3.8")
+    void tenThousandVirtualThreadsWaitAtThreePermits(TckFixture tck) throws Exception {
+        ExecutorService threads = virtualThreads();
+        try {
+            int crowd = 10_000;
+            DistributedSemaphore semaphore = tck.semaphore(3);
+            List<Permit> held = tck.take(semaphore, 3);
+            Occupancy occupancy = new Occupancy(3);
+            CountDownLatch arrived = new CountDownLatch(crowd);
+            List<Future<Boolean>> done = new ArrayList<>();
+            for (int i = 0; i < crowd; i++) {
+                done.add(threads.submit(() -> {
+                    arrived.countDown();
+                    // Twice, so that some come while others hold.
+                    for (int turn = 0; turn < 2; turn++) {
+                        try (Permit permit = semaphore.acquire(CROWD_PATIENCE)) {
+                            occupancy.visit(permit);
+                        }
+                    }
+                    return true;
+                }));
+            }
+            tck.await("all virtual threads have started", CROWD_PATIENCE, () -> arrived.getCount() == 0);
+            held.forEach(Permit::release);
+            tck.await(
+                    "each of " + crowd + " virtual threads gets one of three permits",
+                    CROWD_PATIENCE,
+                    () -> done.stream().allMatch(Future::isDone));
+            occupancy.assertNeverExceeded();
+            for (Future<Boolean> one : done) {
+                assertThat(one).as("the turns of a virtual thread").succeedsWithin(Duration.ZERO);
+            }
+            tck.assertFree(semaphore.name(), 3);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** Virtual threads came with Java 21; the kit is compiled for 17. */
+    private static ExecutorService virtualThreads() throws ReflectiveOperationException {
+        try {
+            Method method = java.util.concurrent.Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
+            return (ExecutorService) method.invoke(null);
+        } catch (NoSuchMethodException e) {
+            throw new TestAbortedException(
+                    "no virtual threads on Java " + Runtime.version().feature(), e);
+        }
+    }
+
+    @Test
+    @Rule("3.7")
+    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = tck.spawn("endless waiter", () -> semaphore.acquire());
+        waiter.awaitBlocked();
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        leaving.stopAcquiring();
+        tck.await(
+                "a client that stops acquiring ends its waiters",
+                tck.guarantees().callBound(),
+                waiter::isDone);
+        waiter.failure(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held.verify())
+                .as("a permit of a client that stopped acquiring")
+                .isEqualTo(Verification.HELD);
+        held.release();
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after the client stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        tck.assertFree(name, 1);
+    }
+}

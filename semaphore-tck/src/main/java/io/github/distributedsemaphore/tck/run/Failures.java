@@ -1,0 +1,29 @@
+package io.github.distributedsemaphore.tck.run;
+
+import org.jspecify.annotations.Nullable;
+
+/** Runs steps of a clean-up, each whatever the others do. Not thread-safe. */
+public final class Failures {
+    private @Nullable Throwable first;
+
+    public void collect(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            if (first == null) {
+                first = e;
+            } else {
+                first.addSuppressed(e);
+            }
+        }
+    }
+
+    public void rethrow() {
+        if (first instanceof Error error) {
+            throw error;
+        }
+        if (first instanceof RuntimeException exception) {
+            throw exception;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package io.github.distributedsemaphore.tck.run;
+
+import io.github.distributedsemaphore.guarantees.Capability;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** Looks after each test whether it left something behind: threads, names, things at the backend. */
+public final class Hygiene {
+    /** Threads of the JVM, of JUnit and of the kit, which come and go on their own. */
+    private static final List<String> OWN_THREADS = List.of(
+            "tck-agent",
+            "tck-heartbeat",
+            "tck-proxy",
+            "process reaper",
+            "ForkJoinPool",
+            "junit",
+            "surefire",
+            "Attach Listener",
+            "Common-Cleaner",
+            "VirtualThread-");
+
+    private static final Pattern CLIENT_THREAD = Pattern.compile("(semaphore-\\d+)-.*");
+    private static final Duration GRACE = Duration.ofSeconds(5);
+
+    private final TckRun run;
+    private final Set<Long> knownThreads;
+    /** A client that was there before may still add to its threads. */
+    private final Set<String> knownClients;
+
+    private final Set<String> knownThings;
+
+    /** The threads that a run starts are in its group or in one below, and those of another run beside it are not. */
+    private final ThreadGroup group =
+            Objects.requireNonNull(Thread.currentThread().getThreadGroup(), "a live thread");
+
+    /** What tests that are over have left of their dead, by name; only where detection takes longer than a test may. */
+    private final Map<String, Debt> debts = new TreeMap<>();
+
+    Hygiene(TckRun run) {
+        this.run = run;
+        this.knownThreads = Thread.getAllStackTraces().keySet().stream()
+                .map(Hygiene::id)
+                .collect(Collectors.toCollection(HashSet::new));
+        this.knownClients = Thread.getAllStackTraces().keySet().stream()
+                .map(thread -> CLIENT_THREAD.matcher(thread.getName()))
+                .filter(Matcher::matches)
+                .map(client -> client.group(1))
+                .collect(Collectors.toCollection(HashSet::new));
+        this.knownThings = new TreeSet<>(run.harness().leftovers().things());
+    }
+
+    /** Something that has to be gone by an instant. */
+    private record Debt(Set<String> semaphores, long dueNanos) {}
+
+    /** What one test is blamed for no other is. */
+    public synchronized void assertClean(TckTiming timing, Set<String> destroyed) {
+        Duration soon = timing.patience().compareTo(GRACE) < 0
+                ? timing.patience()
+                : timing.settings().scaled(GRACE);
+        Duration detected = timing.settings().scaled(run.guarantees().detectionMax());
+        Failures failures = new Failures();
+        failures.collect(
+                () -> timing.awaitEmpty("threads are left after the clients were closed", soon, this::newThreads));
+        if (detected.compareTo(GRACE) > 0) {
+            owe(soon.plus(detected), destroyed);
+            failures.collect(this::assertNothingOverdue);
+        } else {
+            failures.collect(() -> timing.awaitEmpty(
+                    "things are left at the backend after the test", soon.plus(detected), this::newThings));
+        }
+        if (run.guarantees().has(Capability.LISTING)) {
+            failures.collect(() -> assertNoNames(destroyed));
+        }
+        knownThings.addAll(newThings());
+        Thread.getAllStackTraces().keySet().forEach(thread -> knownThreads.add(id(thread)));
+        failures.rethrow();
+    }
+
+    /** Where each test that kills a client would wait for a long detection, the next ones run meanwhile. */
+    private void owe(Duration bound, Set<String> semaphores) {
+        long due = System.nanoTime() + bound.toNanos();
+        newThings().forEach(thing -> debts.put(thing, new Debt(Set.copyOf(semaphores), due)));
+    }
+
+    private void assertNothingOverdue() {
+        debts.keySet().retainAll(run.harness().leftovers().things());
+        Map<String, Debt> overdue = new TreeMap<>(debts);
+        overdue.values().removeIf(debt -> System.nanoTime() - debt.dueNanos() < 0);
+        debts.keySet().removeAll(overdue.keySet());
+        if (!overdue.isEmpty()) {
+            throw new AssertionError("things are left at the backend by an earlier test, after the detection time: "
+                    + overdue.keySet() + ", of a test with "
+                    + overdue.values().stream().map(Debt::semaphores).distinct().toList());
+        }
+    }
+
+    /** Waits until what the last tests left is gone. */
+    synchronized void assertAllGone() {
+        for (assertNothingOverdue(); !debts.isEmpty(); assertNothingOverdue()) {
+            Pause.millis(50);
+        }
+    }
+
+    private void assertNoNames(Set<String> destroyed) {
+        Set<String> left = new TreeSet<>(run.listNames());
+        left.removeIf(name -> !name.contains(run.nameSpace()) && !destroyed.contains(name));
+        if (!left.isEmpty()) {
+            throw new AssertionError("semaphores are left after the test: " + left);
+        }
+    }
+
+    private Set<String> newThings() {
+        Set<String> things = new TreeSet<>(run.harness().leftovers().things());
+        things.removeAll(knownThings);
+        return things;
+    }
+
+    private Set<String> newThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> isOurs(thread) && !knownThreads.contains(id(thread)))
+                .filter(thread ->
+                        OWN_THREADS.stream().noneMatch(own -> thread.getName().startsWith(own)))
+                .filter(thread -> !run.harness().mayStay(thread) && !isOfKnownClient(thread))
+                .map(Thread::getName)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private boolean isOurs(Thread thread) {
+        // One that has ended is in no group.
+        ThreadGroup its = thread.getThreadGroup();
+        return its != null && group.parentOf(its);
+    }
+
+    private boolean isOfKnownClient(Thread thread) {
+        Matcher client = CLIENT_THREAD.matcher(thread.getName());
+        return client.matches() && knownClients.contains(client.group(1));
+    }
+
+    @SuppressWarnings("deprecation") // threadId() came with Java 19
+    private static long id(Thread thread) {
+        return thread.getId();
+    }
+}

@@ -1,0 +1,253 @@
+package io.github.distributedsemaphore.tck.run;
+
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.guarantees.Guarantees;
+import io.github.distributedsemaphore.tck.agent.AgentPool;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.history.Sometimes;
+import io.github.distributedsemaphore.tck.report.Conformance;
+import io.github.distributedsemaphore.tck.report.ConformanceFiles;
+import io.github.distributedsemaphore.tck.report.Measurements;
+import io.github.distributedsemaphore.tck.report.PortUse;
+import io.github.distributedsemaphore.tck.report.RuleResults;
+import io.github.distributedsemaphore.tck.report.StateFigures;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One run of the kit over one harness: what all its tests share. Thread-safe. */
+public final class TckRun implements AutoCloseable {
+    private static final AtomicInteger RUNS = new AtomicInteger();
+    private static final Set<TckRun> OPEN = ConcurrentHashMap.newKeySet();
+
+    private final String title;
+    private final TckSettings settings;
+    private final SemaphoreTckHarness harness;
+    private final String nameSpace;
+    private final AtomicInteger names = new AtomicInteger();
+    private final Queue<String> issued = new ConcurrentLinkedQueue<>();
+    private final SemaphoreClient janitor;
+    private final Hygiene hygiene;
+    private final Measurements measurements = new Measurements();
+    private final PortUse portUse = new PortUse();
+    private final PortRecorder recorder = new PortRecorder(portUse, measurements);
+    private final RuleResults results = new RuleResults();
+    private final Optional<AgentPool> agents;
+    private Optional<ServerControl> server = Optional.empty();
+    private boolean serverWanted;
+
+    public TckRun(String title, TckSettings settings, SemaphoreTckHarness harness) {
+        this.title = title;
+        this.settings = settings;
+        this.harness = harness;
+        this.nameSpace = "tck" + Long.toString(ProcessHandle.current().pid(), 36) + "-" + RUNS.incrementAndGet() + "-"
+                + Long.toString(System.currentTimeMillis() % 100_000_000, 36);
+        this.agents = harness.agents().map(AgentPool::new);
+        this.janitor = harness.connect(ClientSpec.plain());
+        try {
+            warmUp();
+        } catch (RuntimeException | Error e) {
+            janitor.close();
+            closeHarness();
+            throw e;
+        }
+        this.hygiene = new Hygiene(this);
+        OPEN.add(this);
+    }
+
+    public static void abandonAll() {
+        OPEN.forEach(TckRun::abandon);
+    }
+
+    /** Removes what it can in the last moment of the JVM. */
+    private void abandon() {
+        try (SemaphoreClient client = harness.connect(ClientSpec.plain())) {
+            issued.forEach(client.admin()::destroy);
+        } catch (SemaphoreException e) {
+            System.err.println("semaphores whose names begin with " + nameSpace + " may be left: " + e.getMessage());
+        }
+    }
+
+    /** Has everything that the first use sets up for good be there before the baseline is taken. The rules judge, not this. */
+    private void warmUp() {
+        String name = uniqueName("first");
+        janitor.admin().create(name, 1);
+        try (SemaphoreClient first = harness.connect(ClientSpec.plain())) {
+            Optional<Permit> held = first.semaphore(name).tryAcquire();
+            janitor.semaphore(name).tryAcquire(Duration.ofMillis(50)).ifPresent(Permit::close);
+            held.ifPresent(Permit::close);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+        janitor.admin().destroy(name);
+    }
+
+    String title() {
+        return title;
+    }
+
+    public TckSettings settings() {
+        return settings;
+    }
+
+    public SemaphoreTckHarness harness() {
+        return harness;
+    }
+
+    public Guarantees guarantees() {
+        return janitor.guarantees();
+    }
+
+    public Janitor janitor() {
+        return new Janitor(janitor);
+    }
+
+    public Hygiene hygiene() {
+        return hygiene;
+    }
+
+    public Measurements measurements() {
+        return measurements;
+    }
+
+    public PortUse portUse() {
+        return portUse;
+    }
+
+    public PortRecorder recorder() {
+        return recorder;
+    }
+
+    public RuleResults results() {
+        return results;
+    }
+
+    public Optional<AgentPool> agents() {
+        return agents;
+    }
+
+    /** The server that may be stopped. It runs: a test that left it stopped is not to harm the next. */
+    public synchronized Optional<ServerControl> server() {
+        if (!serverWanted) {
+            serverWanted = true;
+            server = harness.startServer();
+        }
+        server.filter(control -> !control.isRunning()).ifPresent(ServerControl::start);
+        return server;
+    }
+
+    private synchronized void closeServer() {
+        server.ifPresent(ServerControl::close);
+    }
+
+    List<String> listNames() {
+        return janitor.admin().names();
+    }
+
+    String nameSpace() {
+        return nameSpace;
+    }
+
+    public String uniqueName(String hint) {
+        String name = harness.uniqueName(nameSpace, names.incrementAndGet() + hint);
+        issued.add(name);
+        return name;
+    }
+
+    /** The folder of this run's reports. */
+    public Path reports() {
+        return settings.reports().resolve(title);
+    }
+
+    private void report() {
+        Map<String, String> how = new LinkedHashMap<>();
+        how.put("mode", settings.mode());
+        how.put("historySeconds", Long.toString(settings.histories().length().toSeconds()));
+        how.put("seed", Long.toString(settings.seed()));
+        how.put("timeoutFactor", Double.toString(settings.factor()));
+        how.put("backendVersion", harness.backendVersion());
+        how.put("java", System.getProperty("java.version"));
+        how.put("system", System.getProperty("os.name") + " " + System.getProperty("os.version"));
+        how.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
+        Conformance conformance =
+                Conformance.of(title, how, guarantees(), level(), results, measurements, portUse, harness.unproven());
+        ConformanceFiles.write(conformance, reports());
+        System.out.println(conformance.summary());
+    }
+
+    private synchronized String level() {
+        List<String> levels = new ArrayList<>(List.of("0"));
+        agents.ifPresent(pool -> levels.add("1"));
+        harness.link().ifPresent(link -> levels.add("2"));
+        server.ifPresent(control -> levels.add("3"));
+        harness.state().ifPresent(probe -> levels.add("4"));
+        harness.accounts().ifPresent(accounts -> levels.add("5"));
+        return String.join(", ", levels);
+    }
+
+    @Override
+    public void close() {
+        OPEN.remove(this);
+        Failures failures = new Failures();
+        failures.collect(hygiene::assertAllGone);
+        if (settings.report()) {
+            failures.collect(this::report);
+        }
+        failures.collect(this::assertStatesReached);
+        agents.ifPresent(pool -> failures.collect(pool::close));
+        failures.collect(this::closeServer);
+        failures.collect(janitor::close);
+        failures.collect(this::closeHarness);
+        failures.rethrow();
+    }
+
+    /** What was not reached was not tested. A quick run may be too short for some of it, and says so in its report. */
+    private void assertStatesReached() {
+        List<Sometimes> missing = measurements.states().stream()
+                .filter(StateFigures::isMissing)
+                .map(StateFigures::state)
+                .toList();
+        if (!settings.isQuick() && !missing.isEmpty()) {
+            throw new AssertionError("the run is inconclusive: it never reached " + missing
+                    + ", so what goes wrong there was not seen; tck.seed=" + settings.seed());
+        }
+    }
+
+    private void closeHarness() {
+        try {
+            harness.close();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException("the harness did not close", e);
+        }
+    }
+
+    /** Removes what tests created, by a client of its own. */
+    public record Janitor(SemaphoreClient client) {
+        public void destroy(String name) {
+            try {
+                client.admin().destroy(name);
+            } catch (OutcomeUnknownException e) {
+                // Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where it
+                // ended.
+                client.admin().destroy(name);
+            }
+        }
+    }
+}

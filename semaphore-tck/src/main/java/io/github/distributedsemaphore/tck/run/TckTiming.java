@@ -1,0 +1,77 @@
+package io.github.distributedsemaphore.tck.run;
+
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** How long the kit waits for what must happen, and how long it looks for what must not. */
+public record TckTiming(TckSettings settings) {
+    private static final Duration QUIET = Duration.ofMillis(150);
+    private static final Duration QUIET_FULL = Duration.ofSeconds(1);
+    private static final int LEAST_ROUNDS = 3;
+
+    public Duration patience() {
+        return settings.scaled(settings.patience());
+    }
+
+    public Duration quiet() {
+        return settings.scaled(settings.full() ? QUIET_FULL : QUIET);
+    }
+
+    public void await(String what, Duration bound, BooleanSupplier condition) {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > bound.toNanos()) {
+                throw new AssertionError("not within " + bound + ": " + what + "\n" + ThreadDump.all());
+            }
+            Pause.millis(1);
+        }
+    }
+
+    void awaitEmpty(String what, Duration bound, Supplier<Set<String>> left) {
+        long start = System.nanoTime();
+        for (Set<String> now = left.get(); !now.isEmpty(); now = left.get()) {
+            if (System.nanoTime() - start > bound.toNanos()) {
+                throw new AssertionError(what + ": " + now);
+            }
+            Pause.millis(2);
+        }
+    }
+
+    public void proveNothing(String what, Duration time, BooleanSupplier stays) {
+        long start = System.nanoTime();
+        do {
+            if (!stays.getAsBoolean()) {
+                throw new AssertionError(
+                        "after " + Duration.ofNanos(System.nanoTime() - start) + " no longer so: " + what);
+            }
+            Pause.millis(2);
+        } while (System.nanoTime() - start < time.toNanos());
+    }
+
+    public Iterable<Integer> repeat(int rounds, Duration budget) {
+        long start = System.nanoTime();
+        return () -> new Iterator<>() {
+            private int next;
+
+            @Override
+            public boolean hasNext() {
+                boolean inTime = next < LEAST_ROUNDS
+                        || System.nanoTime() - start < settings.budget(budget).toNanos();
+                return next < rounds && inTime;
+            }
+
+            @Override
+            public Integer next() {
+                // Not hasNext(): the time may have run out since it was asked.
+                if (next >= rounds) {
+                    throw new NoSuchElementException();
+                }
+                return next++;
+            }
+        };
+    }
+}

@@ -1,0 +1,165 @@
+package io.github.distributedsemaphore.tck.storms;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.tck.fixture.Conservation;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.harness.HookMissingException;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.Violation;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** Rule 1.12: everything at once, and the recorded history is judged. */
+@Section
+public abstract class StormRules {
+    private static final int LIMIT = 3;
+    private static final int FEW_GRANTS = 10;
+    /** A backend that is slow to come back is given more of the storm, so that it says something. */
+    private static final int MOST_PLANS = 5;
+
+    private static final Duration LONG_DETECTION = Duration.ofSeconds(5);
+
+    /** For subclasses. */
+    protected StormRules() {}
+
+    /** Where a slot whose grant was not answered stays taken for longer than the storm lasts, one of them is not missed. */
+    private static int wanted(TckFixture tck) {
+        return tck.guarantees().detectionMax().compareTo(LONG_DETECTION) > 0 ? LIMIT - 1 : LIMIT;
+    }
+
+    @Test
+    @Rule({"1.12", "13.7"})
+    void underARandomPlanOfFaultsNeverMoreThanTheLimitHold(TckFixture tck, TestReporter reporter) throws Exception {
+        if (exposed(tck)) {
+            throw new HookMissingException("adapter without exposure: an overlap would prove nothing");
+        }
+        ServerControl server = tck.server();
+        List<Route> routes = List.of(tck.route(server), tck.route(server));
+        SemaphoreClient calm = tck.own(server.connect(ClientSpec.plain(), server.address()));
+        String name = tck.uniqueName();
+        calm.admin().create(name, LIMIT);
+        HistoryRecorder recorder = tck.recorder("storm");
+        AtomicBoolean over = new AtomicBoolean();
+        Traffic traffic = new Traffic();
+        List<Task<Boolean>> workers = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            int client = i % 2;
+            DistributedSemaphore semaphore = routes.get(client).client().semaphore(name);
+            Random random = new Random(tck.random().nextLong());
+            FaultWorker worker = new FaultWorker(semaphore, client, recorder, random, traffic, over);
+            workers.add(tck.spawn("storm worker " + i, worker::work));
+        }
+        StringBuilder plan = new StringBuilder("seed " + tck.seed() + ":");
+        for (int plans = 0; plans == 0 || (plans < MOST_PLANS && !traffic.reached(FEW_GRANTS, wanted(tck))); plans++) {
+            plan.append(disturb(tck, server, routes, traffic));
+        }
+        over.set(true);
+        workers.forEach(Task::result);
+        History history = recorder.history(LIMIT);
+        reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
+        tck.reached(history);
+        assertSafe(tck, history);
+        assertMeaning(tck, history);
+        new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");
+        Conservation.assertFree(calm.semaphore(name), LIMIT, tck.patience());
+    }
+
+    /** Refusals are not judged: what failed on its way may have been granted for a while. */
+    private static void assertSafe(TckFixture tck, History history) {
+        List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING));
+        if (!violations.isEmpty()) {
+            tck.show("storm", history, List.of(), violations);
+            throw new AssertionError("in the storm " + violations.get(0) + " (and " + (violations.size() - 1)
+                    + " more; tck.seed=" + tck.seed() + ")");
+        }
+    }
+
+    private static boolean exposed(TckFixture tck) {
+        return tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap()
+                || tck.guarantees().exposure(Fault.BACKEND_RESTART).allowsOverlap();
+    }
+
+    private static void assertMeaning(TckFixture tck, History history) {
+        long grants = history.operations().stream()
+                .filter(operation -> operation.isGrant())
+                .count();
+        if (grants < FEW_GRANTS || HistoryChecks.mostHeld(history) < wanted(tck)) {
+            throw new FaultMissedException("the storm proves nothing: " + grants + " grants, at most "
+                    + HistoryChecks.mostHeld(history) + " of " + LIMIT + " held at once");
+        }
+    }
+
+    /** Brings one fault after the other, each when the last has ended; the restart comes once in a quick run. */
+    private static String disturb(TckFixture tck, ServerControl server, List<Route> routes, Traffic traffic) {
+        StringBuilder plan = new StringBuilder();
+        Random random = new Random(tck.random().nextLong());
+        int steps = tck.rounds(60, 6);
+        int restart = random.nextInt(steps);
+        int struck = 0;
+        for (int i = 0; i < steps; i++) {
+            Pause.millis(50 + random.nextInt(150));
+            Route route = routes.get(random.nextInt(routes.size()));
+            int choice = i == restart || (tck.full() && random.nextInt(10) == 0) ? 4 : random.nextInt(4);
+            traffic.beginFault();
+            boolean strikes = strike(choice, route, server, random);
+            traffic.endFault();
+            struck += strikes ? 1 : 0;
+            plan.append(' ')
+                    .append(List.of("cut", "stall", "refuse", "lose", "restart").get(choice))
+                    .append(strikes ? "" : "(in vain)");
+        }
+        if (2 * struck < steps) {
+            throw new FaultMissedException("most faults of the storm had no effect: " + plan);
+        }
+        Pause.millis(200);
+        return plan.toString();
+    }
+
+    private static boolean strike(int choice, Route route, ServerControl server, Random random) {
+        return switch (choice) {
+            case 0 -> cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
+            case 1 -> during(route.proxy().stall(), random);
+            case 2 -> {
+                LinkFault refusal = route.proxy().refuse();
+                boolean cut = cut(route, Ending.RESET);
+                yield during(refusal, random) || cut;
+            }
+            case 3 -> during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), random);
+            default -> {
+                server.kill();
+                server.start();
+                yield true;
+            }
+        };
+    }
+
+    private static boolean cut(Route route, Ending ending) {
+        return route.proxy().cutAny(ending) > 0;
+    }
+
+    private static boolean during(LinkFault fault, Random random) {
+        Pause.millis(20 + random.nextInt(200));
+        return fault.heal() > 0;
+    }
+}

@@ -1,0 +1,77 @@
+package io.github.distributedsemaphore.tck.watch;
+
+import io.github.distributedsemaphore.tck.run.Pause;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
+ * What a bound of a tenth of a second is compared with is the time less these pauses; the bound stays what it is.
+ */
+public final class Heartbeat implements AutoCloseable {
+    private static final long PERIOD_MILLIS = 5;
+    private static final Duration MOST = Duration.ofMinutes(1);
+    /** A sleep ends that much late on a machine that has nothing else to do. */
+    private static final long USUAL_NANOS = 1_000_000;
+
+    private final List<Gap> gaps = new ArrayList<>();
+    private final Thread thread = new Thread(this::run, "tck-heartbeat");
+    private long lastBeat = System.nanoTime();
+    private boolean over;
+
+    private record Gap(long from, long to) {}
+
+    public Heartbeat() {
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** The end of a call passes from a timer to a worker to its caller: so does a beat, to a thread that is new each time. */
+    private void run() {
+        while (!isOver()) {
+            long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
+            Pause.millis(PERIOD_MILLIS);
+            Thread hop = new Thread(() -> beat(due), "tck-heartbeat hop");
+            hop.setDaemon(true);
+            hop.start();
+            Pause.join(hop, MOST);
+        }
+    }
+
+    private synchronized boolean isOver() {
+        return over;
+    }
+
+    private synchronized void beat(long due) {
+        lastBeat = System.nanoTime();
+        if (lastBeat - due > USUAL_NANOS) {
+            gaps.add(new Gap(due, lastBeat));
+        }
+        notifyAll();
+    }
+
+    /** Returns for how long nothing ran between two instants that have passed. */
+    public synchronized Duration stoodStill(long from, long to) {
+        while (lastBeat - to < 0 && !over) {
+            try {
+                wait(PERIOD_MILLIS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new AssertionError("interrupted", e);
+            }
+        }
+        long sum = 0;
+        for (Gap gap : gaps) {
+            long begin = gap.from() - from > 0 ? gap.from() : from;
+            long end = gap.to() - to < 0 ? gap.to() : to;
+            sum += Math.max(0, end - begin);
+        }
+        return Duration.ofNanos(sum);
+    }
+
+    @Override
+    public synchronized void close() {
+        over = true;
+    }
+}

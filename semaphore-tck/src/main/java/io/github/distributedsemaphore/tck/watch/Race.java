@@ -1,0 +1,124 @@
+package io.github.distributedsemaphore.tck.watch;
+
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.run.ThreadDump;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.TestReporter;
+
+/**
+ * Two threads that do two things at the same moment, again and again: ten thousand times in a full run. Which of them comes first is varied a little in
+ * each round by the random numbers of the test.
+ */
+public final class Race {
+    private static final int MOST = 10_000;
+    private static final int LEAST = 300;
+    private static final Duration BUDGET = Duration.ofMillis(2_500);
+    private static final int JITTER_NANOS = 20_000;
+
+    private final TckFixture tck;
+    private final AtomicLong here = new AtomicLong();
+    private final AtomicLong there = new AtomicLong();
+    private volatile boolean over;
+    private volatile boolean broken;
+    private volatile int jitter;
+
+    private Race(TckFixture tck) {
+        this.tck = tck;
+    }
+
+    /** One side of a round. */
+    @FunctionalInterface
+    public interface Side {
+        void run(int round) throws Exception;
+    }
+
+    /**
+     * Runs the races: ten thousand, or as many as there is time for, but not fewer than three hundred.
+     *
+     * @param before prepares a round, on the thread of the test
+     * @param first one side, on the thread of the test
+     * @param second the other side, on another thread
+     * @param after looks at what came of it, on the thread of the test
+     */
+    public static void run(TckFixture tck, TestReporter reporter, Side before, Side first, Side second, Side after)
+            throws Exception {
+        int rounds = new Race(tck).rounds(before, first, second, after);
+        reporter.publishEntry("races", Integer.toString(rounds));
+    }
+
+    private int rounds(Side before, Side first, Side second, Side after) throws Exception {
+        Task<Boolean> opponent = tck.spawn("the other side of the race", () -> oppose(second));
+        long start = System.nanoTime();
+        int round = 0;
+        try {
+            while (round < MOST && (round < LEAST || inBudget(start))) {
+                before.run(round);
+                jitter = tck.random().nextInt(2 * JITTER_NANOS) - JITTER_NANOS;
+                if (!meet(here, there)) {
+                    break;
+                }
+                spin(jitter);
+                first.run(round);
+                if (!meet(here, there)) {
+                    break;
+                }
+                after.run(round);
+                round++;
+            }
+        } catch (Exception | Error e) {
+            broken = true;
+            throw e;
+        }
+        over = true;
+        meet(here, there);
+        opponent.result();
+        return round;
+    }
+
+    private boolean inBudget(long start) {
+        return System.nanoTime() - start < tck.budget(BUDGET).toNanos();
+    }
+
+    private boolean oppose(Side second) throws Exception {
+        try {
+            for (int round = 0; meet(there, here) && !over; round++) {
+                spin(-jitter);
+                second.run(round);
+                meet(there, here);
+            }
+            return true;
+        } catch (Exception | Error e) {
+            broken = true;
+            throw e;
+        }
+    }
+
+    /** Waits for the other side; false if it failed. Deaf to interrupts, which may be part of the race. */
+    private boolean meet(AtomicLong mine, AtomicLong other) {
+        long turn = mine.incrementAndGet();
+        long start = System.nanoTime();
+        for (int spins = 0; other.get() < turn; spins++) {
+            if (broken) {
+                return false;
+            }
+            if (spins < 1_000) {
+                Thread.onSpinWait();
+            } else {
+                Occupancy.letOthersIn();
+                if (System.nanoTime() - start > tck.patience().multipliedBy(2).toNanos()) {
+                    throw new AssertionError("the other side of the race hangs\n" + ThreadDump.all());
+                }
+            }
+        }
+        return !broken;
+    }
+
+    private static void spin(int nanos) {
+        long end = System.nanoTime() + nanos;
+        while (end - System.nanoTime() > 0) {
+            Thread.onSpinWait();
+        }
+    }
+}

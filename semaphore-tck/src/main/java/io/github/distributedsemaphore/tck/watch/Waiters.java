@@ -1,0 +1,86 @@
+package io.github.distributedsemaphore.tck.watch;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.run.Pause;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Threads and futures that wait for permits, and whether they are served in time. */
+public final class Waiters {
+    private Waiters() {}
+
+    /** What takes longer than this to be detected does not hide a lost hint. */
+    private static final Duration LONG_DETECTION = Duration.ofSeconds(10);
+
+    /**
+     * A client that learns of a release by a hint or, by its own timer, long after every bound: that a hint was lost shows. Long
+     * leases, because waiters ask again when one of them may have ended.
+     */
+    public static ClientSpec hinted(TckFixture tck) {
+        ClientSpec hinted = ClientSpec.plain().with("recheck", "1m");
+        boolean isShort = tck.guarantees().detectionMax().compareTo(LONG_DETECTION) < 0;
+        return isShort && tck.harness().agents().isPresent() ? hinted.with("detection", "1m") : hinted;
+    }
+
+    /** Starts a thread that acquires, and returns when it waits. */
+    public static Task<Permit> blocked(TckFixture tck, String what, DistributedSemaphore semaphore) {
+        Task<Permit> waiter = tck.spawn(what, () -> semaphore.acquire(tck.patience()));
+        waiter.awaitBlocked();
+        return waiter;
+    }
+
+    /** Returns the permit of a waiter that must be served within the declared wake-up time. */
+    public static Permit served(TckFixture tck, Task<Permit> waiter, long since, String otherwise) throws Exception {
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
+        while (!waiter.isDone()) {
+            if (System.nanoTime() - since > bound.toNanos()) {
+                throw new AssertionError(otherwise + " (not served within " + bound + ")");
+            }
+            Pause.millis(1);
+        }
+        Permit permit = waiter.result();
+        tck.measure(Bound.WAKE_UP, Math.max(0, waiter.endedAt() - since));
+        return permit;
+    }
+
+    /** Returns the waiter that is served first; one must be within the declared wake-up time. */
+    public static Task<Permit> first(TckFixture tck, long since, String otherwise, List<Task<Permit>> waiters) {
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
+        while (true) {
+            for (Task<Permit> waiter : waiters) {
+                if (waiter.isDone()) {
+                    tck.measure(Bound.WAKE_UP, Math.max(0, waiter.endedAt() - since));
+                    return waiter;
+                }
+            }
+            if (System.nanoTime() - since > bound.toNanos()) {
+                throw new AssertionError(otherwise + " (not served within " + bound + ")");
+            }
+            Pause.millis(1);
+        }
+    }
+
+    /** Returns the permit of a future that must be served within the declared wake-up time. */
+    public static Permit served(TckFixture tck, CompletableFuture<Permit> waiter, String otherwise) throws Exception {
+        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
+        long since = System.nanoTime();
+        try {
+            Permit permit = waiter.get(bound.toNanos(), TimeUnit.NANOSECONDS);
+            tck.measure(Bound.WAKE_UP, System.nanoTime() - since);
+            return permit;
+        } catch (TimeoutException e) {
+            throw new AssertionError(otherwise + " (not served within " + bound + ")", e);
+        } catch (ExecutionException e) {
+            throw new AssertionError(otherwise + " (failed: " + e.getCause() + ")", e);
+        }
+    }
+}

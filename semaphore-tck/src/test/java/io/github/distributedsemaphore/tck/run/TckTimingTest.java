@@ -1,0 +1,30 @@
+package io.github.distributedsemaphore.tck.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The loops of the kit. */
+class TckTimingTest {
+    @Test
+    void aRoundThatWasPromisedIsHadAlsoIfTheTimeRunsOutMeanwhile() {
+        TckTiming timing = new TckTiming(TckSettings.from(Map.<String, String>of()::get));
+        Duration budget = Duration.ofSeconds(1);
+        Iterator<Integer> rounds = timing.repeat(1_000_000, budget).iterator();
+        long start = System.nanoTime();
+        for (int i = 0; i < 3; i++) {
+            rounds.next();
+        }
+        boolean promised = rounds.hasNext();
+        while (System.nanoTime() - start < budget.toNanos()) {
+            Thread.onSpinWait();
+        }
+        if (promised) {
+            assertThat(rounds.next()).isEqualTo(3);
+        }
+        assertThat(rounds.hasNext()).isFalse();
+    }
+}
