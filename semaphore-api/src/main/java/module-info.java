@@ -1,6 +1,7 @@
 /** The ports of the distributed semaphore and the engine that all backends share. */
 @SuppressWarnings("module") // the test double is compiled after this module
 module io.github.distributedsemaphore.api {
+    requires static com.google.errorprone.annotations;
     requires static transitive org.jspecify;
     requires org.slf4j;
 

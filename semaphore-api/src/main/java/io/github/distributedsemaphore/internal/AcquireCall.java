@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One call that wants permits. Changed only under its coordinator's lock; {@link #isDone} and {@link #deadline} may be asked by
- * any thread, and the outcome read once it is done. The wake-up runs under that lock and only orders what is to happen when it is free.
+ * any thread, and the outcome read once it is done. The wake-ups run under that lock and only order what is to happen when it is free.
  */
-final class AcquireCall {
+final class AcquireCall implements Combiner.Caller {
     private enum State {
         WAITING,
         GRANTED,
@@ -19,11 +19,11 @@ final class AcquireCall {
 
     private final int wanted;
     private volatile Deadline deadline;
-    private final Runnable wake;
-    private final @Nullable Runnable call;
+    private final Runnable whenEnded;
+    private final @Nullable Runnable toDrive;
 
-    /** The thread that waits is to do what there is to do. */
-    private volatile boolean called;
+    /** The thread that waits was woken to do what there is to do. */
+    private volatile boolean wokenToDrive;
 
     private volatile State state = State.WAITING;
     private List<HeldPermit> permits = List.of();
@@ -47,22 +47,22 @@ final class AcquireCall {
     private boolean inFlight;
 
     /** A call for which no thread waits. */
-    AcquireCall(int wanted, Deadline deadline, boolean once, Runnable wake) {
-        this(wanted, deadline, once, wake, null);
+    AcquireCall(int wanted, Deadline deadline, boolean once, Runnable whenEnded) {
+        this(wanted, deadline, once, whenEnded, null);
     }
 
     /**
      * Makes a call.
      *
-     * @param wake is run when it has ended
-     * @param call wakes the thread that waits, for {@link #takeCall}; null if there is none
+     * @param whenEnded is run when it has ended
+     * @param toDrive wakes the thread that waits, for {@link #takeWakeUp}; null if there is none
      */
-    AcquireCall(int wanted, Deadline deadline, boolean once, Runnable wake, @Nullable Runnable call) {
+    AcquireCall(int wanted, Deadline deadline, boolean once, Runnable whenEnded, @Nullable Runnable toDrive) {
         this.wanted = wanted;
         this.deadline = deadline;
         this.once = once;
-        this.wake = wake;
-        this.call = call;
+        this.whenEnded = whenEnded;
+        this.toDrive = toDrive;
     }
 
     int wanted() {
@@ -103,24 +103,25 @@ final class AcquireCall {
         return inFlight;
     }
 
-    boolean isDone() {
+    @Override
+    public boolean isDone() {
         return state != State.WAITING;
     }
 
-    /** Has the thread that waits do what there is to do; returns false if there is no such thread. */
-    boolean call() {
-        if (call == null) {
+    @Override
+    public boolean wakeToDrive() {
+        if (toDrive == null) {
             return false;
         }
-        called = true;
-        call.run();
+        wokenToDrive = true;
+        toDrive.run();
         return true;
     }
 
-    /** Whether the thread that waits was called; once for each call. Only by that thread. */
-    boolean takeCall() {
-        boolean was = called;
-        called = false;
+    /** Whether the thread that waits was woken to do what there is to do; once for each time. Only by that thread. */
+    boolean takeWakeUp() {
+        boolean was = wokenToDrive;
+        wokenToDrive = false;
         return was;
     }
 
@@ -158,17 +159,26 @@ final class AcquireCall {
 
     private void finish(State end) {
         if (isDone()) {
-            throw new IllegalStateException("a waiter ends once: " + state + ", then " + end);
+            throw new IllegalStateException("a call ends once: " + state + ", then " + end);
         }
         state = end;
-        wake.run();
+        whenEnded.run();
         // After that, so that a listener does not hold up the caller.
-        if (ledger != null) {
+        Ledger counts = ledger;
+        if (counts != null) {
             switch (end) {
-                case GRANTED -> ledger.granted(this, permits);
-                case REFUSED -> ledger.refused(this);
-                case FAILED -> ledger.failed(this);
-                case WITHDRAWN -> ledger.withdrawn(this);
+                case GRANTED ->
+                    permits.forEach(permit ->
+                            counts.granted(since, permit.slot(), permit.hold().handOffs() > 0));
+                case REFUSED -> {
+                    if (once && !extended) {
+                        counts.refused();
+                    } else {
+                        counts.timedOut(since);
+                    }
+                }
+                case FAILED -> counts.failed(since);
+                case WITHDRAWN -> counts.withdrawn(since);
                 case WAITING -> throw new AssertionError(end);
             }
         }

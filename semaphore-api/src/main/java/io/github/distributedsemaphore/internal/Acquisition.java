@@ -1,23 +1,72 @@
 package io.github.distributedsemaphore.internal;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.github.distributedsemaphore.Deadline;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
-/** Acquires on the calling thread, which does exchanges for others while it has to wait anyway. Thread-safe. */
+/**
+ * Where a call waits, and until when: a thread parks here, and does exchanges for others meanwhile; a call without a thread waits
+ * for a future. Either ends with a grant, when its time is over, or when it is taken back. In which order calls are served,
+ * {@link WaitQueue} says. Thread-safe.
+ */
 final class Acquisition {
+    /** For how long a call whose time is over waits for an answer that is under way. */
+    private static final long MOMENT_NANOS = 50_000_000;
+
     private final Coordinator coordinator;
+    private final Combiner combiner;
     private final Environment environment;
 
-    Acquisition(Coordinator coordinator) {
+    @GuardedBy("combiner.lock")
+    private final WaitQueue queue;
+
+    @GuardedBy("combiner.lock")
+    private final PendingWork work;
+
+    @GuardedBy("combiner.lock")
+    private final Wakeups wakeups;
+
+    @GuardedBy("combiner.lock")
+    private final Outage outage;
+
+    @GuardedBy("combiner.lock")
+    private final Ledger ledger;
+
+    @GuardedBy("combiner.lock")
+    private final Coordinator.Usage usage;
+
+    Acquisition(
+            Coordinator coordinator,
+            Combiner combiner,
+            WaitQueue queue,
+            PendingWork work,
+            Wakeups wakeups,
+            Outage outage,
+            Ledger ledger,
+            Coordinator.Usage usage) {
         this.coordinator = coordinator;
+        this.combiner = combiner;
         this.environment = coordinator.environment();
+        this.queue = queue;
+        this.work = work;
+        this.wakeups = wakeups;
+        this.outage = outage;
+        this.ledger = ledger;
+        this.usage = usage;
     }
+
+    // On the calling thread
 
     /** Exactly one attempt; not interruptible. Empty if refused. */
     List<HeldPermit> attempt(int permits) {
-        AcquireCall waiter = submit(permits, Deadline.NEVER, true);
-        coordinator.driveUntil(waiter::isDone);
-        List<HeldPermit> granted = waiter.outcome();
+        AcquireCall call = callOfThisThread(permits, Deadline.NEVER, true);
+        combiner.driveUntil(submit(call, call::isDone, null), call::isDone);
+        List<HeldPermit> granted = call.outcome();
         if (!areSure(granted)) {
             throw Failures.late(coordinator.name());
         }
@@ -30,45 +79,47 @@ final class Acquisition {
             throw new InterruptedException();
         }
         while (true) {
-            AcquireCall waiter = submit(permits, deadline, false);
+            AcquireCall call = callOfThisThread(permits, deadline, false);
             try {
-                awaitGrant(waiter);
+                awaitEnd(call);
             } finally {
-                if (waiter.takeCall()) {
+                if (call.takeWakeUp()) {
                     // It ended meanwhile: what it was to do is for somebody else.
-                    coordinator.passOn();
+                    combiner.passOn();
                 }
             }
-            List<HeldPermit> granted = waiter.outcome();
+            List<HeldPermit> granted = call.outcome();
             if (areSure(granted)) {
                 return granted;
             }
         }
     }
 
-    private AcquireCall submit(int permits, Deadline deadline, boolean once) {
+    private AcquireCall callOfThisThread(int permits, Deadline deadline, boolean once) {
         Thread caller = Thread.currentThread();
-        Runnable unpark = coordinator.afterwards(() -> environment.unpark(caller));
-        AcquireCall waiter = new AcquireCall(permits, deadline, once, unpark, unpark);
-        coordinator.submit(waiter);
-        return waiter;
+        Runnable unpark = () -> combiner.lock.wakeAfterwards(() -> environment.unpark(caller));
+        return new AcquireCall(permits, deadline, once, unpark, unpark);
     }
 
-    private void awaitGrant(AcquireCall waiter) throws InterruptedException {
-        driveMeanwhile(waiter);
-        while (!waiter.isDone()) {
-            if (waiter.deadline().isPast(environment.nanoTime())) {
-                coordinator.expire(waiter);
-                driveMeanwhile(waiter);
+    private void awaitEnd(AcquireCall call) throws InterruptedException {
+        // Others may bring work without end: a thread that serves them keeps its time, and can be interrupted.
+        BooleanSupplier leaves = () -> call.isDone()
+                || call.deadline().isPast(environment.nanoTime())
+                || Thread.currentThread().isInterrupted();
+        combiner.drive(submit(call, leaves, call), leaves, call);
+        while (!call.isDone()) {
+            if (call.deadline().isPast(environment.nanoTime())) {
+                expire(call);
+                combiner.drive(leaves, call);
                 continue;
             }
-            if (!Thread.currentThread().isInterrupted() && waiter.takeCall()) {
-                driveMeanwhile(waiter);
+            if (!Thread.currentThread().isInterrupted() && call.takeWakeUp()) {
+                combiner.drive(leaves, call);
             } else {
-                environment.park(this, waiter.deadline().nanosFrom(environment.nanoTime()));
+                environment.park(this, call.deadline().nanosFrom(environment.nanoTime()));
             }
             if (Thread.interrupted()) {
-                if (coordinator.withdraw(waiter)) {
+                if (withdraw(call)) {
                     throw new InterruptedException();
                 }
                 // Granted just before: the caller gets the permit, and the interrupt at its next wait.
@@ -78,15 +129,6 @@ final class Acquisition {
         }
     }
 
-    /** Others may bring work without end: a thread that serves them keeps its time, and can be interrupted. */
-    private void driveMeanwhile(AcquireCall waiter) {
-        coordinator.drive(
-                () -> waiter.isDone()
-                        || waiter.deadline().isPast(environment.nanoTime())
-                        || Thread.currentThread().isInterrupted(),
-                waiter);
-    }
-
     /** The process may have been stopped between grant and return: what is not sure any more is not handed out. */
     private boolean areSure(List<HeldPermit> granted) {
         if (granted.stream().allMatch(HeldPermit::isValid)) {
@@ -94,5 +136,198 @@ final class Acquisition {
         }
         coordinator.releaseLater(granted);
         return false;
+    }
+
+    // Put down, and taken back
+
+    /** Puts down that a call wants permits, and takes what its thread does first. */
+    private Combiner.@Nullable Step submit(AcquireCall call, BooleanSupplier leaves, @Nullable AcquireCall driver) {
+        Combiner.Step first;
+        combiner.lock.lock();
+        try {
+            putDown(call);
+            first = combiner.next(leaves, driver);
+        } finally {
+            combiner.lock.unlock();
+        }
+        environment.checkpoint();
+        return first;
+    }
+
+    @GuardedBy("combiner.lock")
+    private void putDown(AcquireCall call) {
+        RuntimeException refusal = queue.refusal();
+        if (refusal != null) {
+            call.fail(refusal);
+            return;
+        }
+        boolean first = !queue.isAnyoneWaiting();
+        call.submitted(environment.nanoTime(), ledger);
+        usage.noted();
+        queue.add(call);
+        outage.arrived();
+        if (call.isOnce() || first) {
+            work.arrived(call);
+        }
+    }
+
+    /**
+     * The time of a call is over. It ends, unless an answer to it may be on its way or the backend was not asked for it yet: then
+     * it has a moment more, for that answer or for one attempt.
+     */
+    private void expire(AcquireCall call) {
+        combiner.lock.lock();
+        try {
+            if (call.isDone()) {
+                return;
+            }
+            leave(call);
+            boolean hopes = call.isInFlight() || !call.isAttempted();
+            if (hopes && !call.isExtended() && !outage.isOn()) {
+                call.extendTo(Deadline.at(environment.nanoTime() + MOMENT_NANOS));
+                call.makeOnce();
+                if (!call.isInFlight()) {
+                    queue.add(call);
+                    work.arrived(call);
+                }
+            } else {
+                outage.end(call);
+            }
+            work.headMayHaveChanged();
+        } finally {
+            combiner.lock.unlock();
+        }
+    }
+
+    /**
+     * Takes a call back: it ends without a permit, and what may be granted to it meanwhile goes to others.
+     *
+     * @return false if it had ended before
+     */
+    private boolean withdraw(AcquireCall call) {
+        combiner.lock.lock();
+        try {
+            if (call.isDone()) {
+                return false;
+            }
+            leave(call);
+            call.withdraw();
+            work.headMayHaveChanged();
+        } finally {
+            combiner.lock.unlock();
+        }
+        combiner.passOn();
+        return true;
+    }
+
+    @GuardedBy("combiner.lock")
+    private void leave(AcquireCall call) {
+        queue.remove(call);
+        if (!queue.isAnyoneWaiting()) {
+            wakeups.lastWaiterLeft();
+        }
+    }
+
+    // Without a thread
+
+    /**
+     * Acquires for a caller that does not wait. The future completes on a worker that nothing else depends on, so what is chained to
+     * it may block.
+     *
+     * @param shape what the future completes with
+     * @param timeout what it fails with when the time is over
+     */
+    <T> CompletableFuture<T> async(
+            int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Supplier<RuntimeException> timeout) {
+        Async<T> async = new Async<>(permits, deadline, shape, timeout);
+        async.start();
+        return async.future;
+    }
+
+    private final class Async<T> {
+        private final CompletableFuture<T> future = new CompletableFuture<>();
+        private final int permits;
+        private final Deadline deadline;
+        private final Function<List<HeldPermit>, T> shape;
+        private final Supplier<RuntimeException> timeout;
+
+        Async(int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Supplier<RuntimeException> timeout) {
+            this.permits = permits;
+            this.deadline = deadline;
+            this.shape = shape;
+            this.timeout = timeout;
+        }
+
+        void start() {
+            boolean once = deadline.isPast(environment.nanoTime());
+            // The call is made before it can be known to the wake-up that reads its outcome: hence the array.
+            AcquireCall[] call = new AcquireCall[1];
+            Runnable complete = () -> combiner.lock.wakeAfterwards(() -> environment.execute(() -> complete(call[0])));
+            AcquireCall submitted = new AcquireCall(permits, deadline, once, complete);
+            call[0] = submitted;
+            combiner.lock.lock();
+            try {
+                putDown(submitted);
+            } finally {
+                combiner.lock.unlock();
+            }
+            environment.checkpoint();
+            whenOver(() -> withdraw(submitted));
+            if (!once && !deadline.isNever()) {
+                expireAtDeadline(submitted);
+            }
+            combiner.passOn();
+        }
+
+        /** Also when the caller cancels the future or completes it itself. */
+        @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
+        private void whenOver(Runnable action) {
+            future.whenComplete((result, failure) -> action.run());
+        }
+
+        private void expireAtDeadline(AcquireCall call) {
+            Environment.Timer timer =
+                    environment.schedule(() -> timeIsOver(call), call.deadline().nanosFrom(environment.nanoTime()));
+            whenOver(timer::cancel);
+        }
+
+        private void timeIsOver(AcquireCall call) {
+            expire(call);
+            if (!call.isDone()) {
+                // An answer may be on its way, and has a moment more.
+                expireAtDeadline(call);
+            }
+            combiner.driveAll();
+        }
+
+        private void complete(AcquireCall call) {
+            List<HeldPermit> granted;
+            try {
+                granted = call.outcome();
+            } catch (RuntimeException e) {
+                fail(e);
+                return;
+            }
+            if (granted.isEmpty()) {
+                // Withdrawn, and then the future is complete already; or the time is over.
+                fail(timeout.get());
+            } else if (future.isDone()) {
+                coordinator.releaseLater(granted);
+            } else if (!areSure(granted)) {
+                start();
+            } else {
+                environment.callBack(() -> {
+                    if (!future.complete(shape.apply(granted))) {
+                        coordinator.releaseLater(granted);
+                    }
+                });
+            }
+        }
+
+        private void fail(RuntimeException reason) {
+            if (!future.isDone()) {
+                environment.callBack(() -> future.completeExceptionally(reason));
+            }
+        }
     }
 }

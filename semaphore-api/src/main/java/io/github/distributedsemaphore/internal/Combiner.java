@@ -1,8 +1,9 @@
 package io.github.distributedsemaphore.internal;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,52 +17,95 @@ import org.slf4j.LoggerFactory;
  * <p>A caller that has a time limit, or may be interrupted, never waits in the backend. It only {@linkplain Step#begin begins} a
  * step, and waits for it as it waits for everything else; what cannot be begun without waiting goes to a worker. Callers
  * without either do whole steps themselves.
+ *
+ * <p>The lock of the coordinator is here. Between two steps it is taken once: what follows from the first is done, and the next is
+ * chosen.
  */
 final class Combiner {
     private static final Logger LOG = LoggerFactory.getLogger(Combiner.class);
 
-    /** What {@link Step#begin} returns if it has done everything. */
-    static final CompletionStage<Runnable> ENDED = CompletableFuture.completedFuture(() -> {});
+    /** What follows from a step from which nothing follows. */
+    static final Runnable NOTHING = () -> {};
 
     /** One thing to do at the backend. Runs without the lock, and no other step runs until it has ended. */
     @FunctionalInterface
     interface Step {
-        /** Does it, on a thread that may wait. */
-        void perform();
+        /**
+         * Does it, on a thread that may wait.
+         *
+         * @return what follows, to be done under the lock
+         */
+        Runnable perform();
 
         /**
          * Begins it on a thread that must not wait.
          *
-         * @return completes with what is left to be done then, which does not wait; {@link #ENDED} if nothing is left; null if it
-         *     cannot be begun without waiting
+         * @return completes with what follows, never with a failure; null if it cannot be begun without waiting
          */
-        default @Nullable CompletionStage<Runnable> begin() {
+        default @Nullable CompletableFuture<Runnable> begin() {
             return null;
         }
     }
 
-    private final ReentrantLock lock;
-    private final Exchanges exchanges;
+    /** What there is to do. All is called under the lock. */
+    interface Work {
+        /** Returns whether something is due. If it is due only later, plans to look again then. */
+        boolean look();
+
+        /** Takes the next thing to do; null if there is none. */
+        @Nullable
+        Step next();
+
+        /** Has a thread that waits do what there is to do; returns false if no thread waits that could do it. */
+        boolean wakeWaiter();
+    }
+
+    /** A call whose thread does steps while it waits. All is called under the lock. */
+    interface Caller {
+        boolean isDone();
+
+        /** Has its thread do what there is to do; returns false if there is no such thread. */
+        boolean wakeToDrive();
+    }
+
+    final CoordinatorLock lock;
     private final Environment environment;
 
+    @GuardedBy("lock")
+    private @Nullable Work work;
+
     /** A step has been taken and has not ended. */
+    @GuardedBy("lock")
     private boolean busy;
 
-    /** The end of a step that was begun; it waits for a thread. */
+    /** What follows from a step that was begun; it waits for a thread. */
+    @GuardedBy("lock")
     private @Nullable Runnable landed;
 
     /** The caller that took the step under way, if it must not wait for the backend. */
-    private @Nullable AcquireCall driver;
+    @GuardedBy("lock")
+    private @Nullable Caller driver;
 
     /** A worker is on its way. */
+    @GuardedBy("lock")
     private boolean passedOn;
 
+    @GuardedBy("lock")
     private @Nullable Thread closer;
 
-    Combiner(ReentrantLock lock, Exchanges exchanges, Environment environment) {
+    Combiner(CoordinatorLock lock, Environment environment) {
         this.lock = lock;
-        this.exchanges = exchanges;
         this.environment = environment;
+    }
+
+    /** Once, before anything else. */
+    void start(Work source) {
+        lock.lock();
+        try {
+            work = source;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -69,29 +113,62 @@ final class Combiner {
      *
      * @param caller the call whose thread this is, if that must not wait for the backend; null if it may
      */
-    void drive(BooleanSupplier done, @Nullable AcquireCall caller) {
-        drive(take(false, caller), done, caller);
+    void drive(BooleanSupplier done, @Nullable Caller caller) {
+        Step first;
+        lock.lock();
+        try {
+            first = next(done, caller);
+        } finally {
+            lock.unlock();
+        }
+        drive(first, done, caller);
     }
 
-    private void drive(@Nullable Step first, BooleanSupplier done, @Nullable AcquireCall caller) {
+    /** The same, from a step that was taken. */
+    void drive(@Nullable Step first, BooleanSupplier done, @Nullable Caller caller) {
         Step step = first;
         while (step != null) {
             environment.checkpoint();
-            if (!run(step, caller)) {
+            Runnable rest = run(step, caller);
+            if (rest == null) {
                 return;
             }
             environment.checkpoint();
-            if (done.getAsBoolean()) {
-                passOn(true);
-                return;
+            lock.lock();
+            try {
+                step = proceed(rest, done, caller);
+            } finally {
+                lock.unlock();
             }
-            step = take(true, caller);
         }
     }
 
-    /** Works, then waits for other threads that do, until done. An interrupt is kept for the caller. */
-    void driveUntil(BooleanSupplier done) {
-        drive(done, null);
+    /** Does all there is to do, on a thread that may wait. */
+    void driveAll() {
+        drive(() -> false, null);
+    }
+
+    /** Does something under the lock, then all there is to do, on a thread that may wait. */
+    void driveAfter(Runnable change) {
+        Step first;
+        lock.lock();
+        try {
+            change.run();
+            first = next(() -> false, null);
+        } finally {
+            lock.unlock();
+        }
+        drive(first, () -> false, null);
+    }
+
+    /** The same on a worker, after a delay. */
+    Environment.Timer later(Runnable change, long delayNanos) {
+        return environment.schedule(() -> driveAfter(change), delayNanos);
+    }
+
+    /** Works from a step that was taken, then waits for other threads that work, until done. An interrupt is kept for the caller. */
+    void driveUntil(@Nullable Step first, BooleanSupplier done) {
+        drive(first, done, null);
         awaitUninterruptibly(done);
     }
 
@@ -111,11 +188,6 @@ final class Combiner {
         }
     }
 
-    /** Under the lock: whether a step is under way. */
-    boolean isBusy() {
-        return busy;
-    }
-
     private boolean isAtRest() {
         lock.lock();
         try {
@@ -126,96 +198,100 @@ final class Combiner {
         }
     }
 
-    private @Nullable Step take(boolean ended, @Nullable AcquireCall caller) {
-        lock.lock();
-        try {
-            if (ended) {
-                end();
-            }
-            Runnable rest = landed;
-            if (rest != null) {
-                landed = null;
-                return new Step() {
-                    @Override
-                    public void perform() {
-                        rest.run();
-                    }
-
-                    @Override
-                    public CompletionStage<Runnable> begin() {
-                        rest.run();
-                        return ENDED;
-                    }
-                };
-            }
-            Step step = busy ? null : exchanges.next();
-            if (step != null) {
-                busy = true;
-                driver = caller;
-            }
-            return step;
-        } finally {
-            lock.unlock();
-        }
+    /** Whether a step is under way. */
+    @GuardedBy("lock")
+    boolean isBusy() {
+        return busy;
     }
 
-    /** Under the lock. */
-    private void end() {
+    /** Takes the next step; null if there is none, or somebody is at one. What landed meanwhile is ended first. */
+    @GuardedBy("lock")
+    @Nullable
+    Step next(BooleanSupplier done, @Nullable Caller caller) {
+        Runnable rest = landed;
+        if (rest != null) {
+            landed = null;
+            return proceed(rest, done, caller);
+        }
+        Step step = busy ? null : work().next();
+        if (step != null) {
+            busy = true;
+            driver = caller;
+        }
+        return step;
+    }
+
+    /** Ends a step, and takes the next unless the caller is done. */
+    @GuardedBy("lock")
+    private @Nullable Step proceed(Runnable rest, BooleanSupplier done, @Nullable Caller caller) {
+        logged(rest);
         busy = false;
         if (closer != null) {
             environment.unpark(closer);
         }
+        if (done.getAsBoolean()) {
+            wakeSomebody();
+            return null;
+        }
+        return next(done, caller);
     }
 
-    /** Returns whether the step has ended; if not, somebody else ends it. */
-    private boolean run(Step step, @Nullable AcquireCall caller) {
+    /** Returns what follows; null if another thread goes on with it. */
+    private @Nullable Runnable run(Step step, @Nullable Caller caller) {
         if (caller == null) {
-            logged(step::perform);
-            return true;
+            return perform(step);
         }
-        CompletionStage<Runnable> begun = begin(step);
+        CompletableFuture<Runnable> begun = begin(step);
         if (begun == null) {
             environment.execute(() -> drive(step, () -> false, null));
-            return false;
+            return null;
         }
-        if (begun == ENDED) {
-            return true;
+        if (begun.isDone()) {
+            return begun.join();
         }
         CompletionStage<Void> unused = begun.thenAccept(this::land);
-        return false;
+        return null;
     }
 
-    private static @Nullable CompletionStage<Runnable> begin(Step step) {
+    /** A step that throws is a bug of this library; it may have happened on any thread. */
+    private static Runnable perform(Step step) {
+        try {
+            return step.perform();
+        } catch (RuntimeException | Error e) {
+            LOG.error("A step of the semaphore client failed", e);
+            return NOTHING;
+        }
+    }
+
+    private static @Nullable CompletableFuture<Runnable> begin(Step step) {
         try {
             return step.begin();
         } catch (RuntimeException | Error e) {
             LOG.error("A step of the semaphore client failed", e);
-            return ENDED;
+            return CompletableFuture.completedFuture(NOTHING);
         }
     }
 
-    /** A step that throws is a bug of this library; it may have happened on any thread. */
-    private static void logged(Runnable step) {
+    private static void logged(Runnable rest) {
         try {
-            step.run();
+            rest.run();
         } catch (RuntimeException | Error e) {
-            LOG.error("A step of the semaphore client failed", e);
+            LOG.error("What follows from a step of the semaphore client failed", e);
         }
     }
 
     /** On a thread of the backend: the caller that began the step ends it, or if it has left, somebody else. */
     private void land(Runnable rest) {
-        boolean called;
         lock.lock();
         try {
             landed = rest;
-            called = driver != null && !driver.isDone() && driver.call();
+            boolean woken = driver != null && !driver.isDone() && driver.wakeToDrive();
             driver = null;
+            if (!woken) {
+                wakeSomebody();
+            }
         } finally {
             lock.unlock();
-        }
-        if (!called) {
-            passOn(false);
         }
     }
 
@@ -224,33 +300,43 @@ final class Combiner {
      * block. A thread that waits is asked first, for the sake of which it mostly is.
      */
     void passOn() {
-        passOn(false);
+        passOnAfter(NOTHING);
     }
 
-    private void passOn(boolean ended) {
-        boolean more;
+    /** The same, after something that is done under the lock. */
+    void passOnAfter(Runnable change) {
         lock.lock();
         try {
-            if (ended) {
-                end();
-            }
-            more = (landed != null || (!busy && exchanges.lookForWork())) && !passedOn && !exchanges.callHead();
-            passedOn |= more;
+            change.run();
+            wakeSomebody();
         } finally {
             lock.unlock();
         }
-        if (more) {
-            environment.execute(this::takeOver);
+    }
+
+    @GuardedBy("lock")
+    private void wakeSomebody() {
+        boolean due = landed != null || (!busy && work().look());
+        if (due && !passedOn && !work().wakeWaiter()) {
+            passedOn = true;
+            lock.wakeAfterwards(() -> environment.execute(this::takeOver));
         }
     }
 
     private void takeOver() {
+        Step first;
         lock.lock();
         try {
             passedOn = false;
+            first = next(() -> false, null);
         } finally {
             lock.unlock();
         }
-        drive(() -> false, null);
+        drive(first, () -> false, null);
+    }
+
+    @GuardedBy("lock")
+    private Work work() {
+        return Objects.requireNonNull(work, "a combiner without work");
     }
 }

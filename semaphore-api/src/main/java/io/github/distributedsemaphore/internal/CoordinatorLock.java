@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
  * A lock under which wake-ups can be ordered that happen when it is free again. A thread that is woken under the lock runs
  * straight into it, and the waker keeps all others out for as long as it takes to wake one.
  */
-final class CoordinatorLock extends ReentrantLock {
+class CoordinatorLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorLock.class);
 

@@ -29,14 +29,14 @@ final class EngineAdmin implements SemaphoreAdmin {
     private final EngineClient client;
     private final SemaphoreBackend backend;
     private final Environment environment;
-    private final Retries retries;
+    private final Outage.Retries retries;
     private final Duration patience;
 
     EngineAdmin(
             EngineClient client,
             SemaphoreBackend backend,
             Environment environment,
-            Retries retries,
+            Outage.Retries retries,
             ClientSettings settings) {
         this.client = client;
         this.backend = backend;
@@ -201,7 +201,7 @@ final class EngineAdmin implements SemaphoreAdmin {
         private void awaitTurn() throws InterruptedException {
             CompletableFuture<Boolean> turn = new CompletableFuture<>();
             retries.later(() -> turn.complete(true));
-            Deadline longest = Deadline.at(environment.nanoTime() + Retries.LONGEST_NANOS);
+            Deadline longest = Deadline.at(environment.nanoTime() + Outage.Retries.LONGEST_NANOS);
             Questions.await(environment, turn, end().earlier(longest));
         }
 
@@ -222,7 +222,7 @@ final class EngineAdmin implements SemaphoreAdmin {
 
     private void check(String name) {
         client.requireOpen();
-        Names.check(name, backend.guarantees());
+        client.check(name);
     }
 
     private void check(String name, int limit) {

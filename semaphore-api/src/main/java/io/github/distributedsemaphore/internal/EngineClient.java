@@ -10,6 +10,10 @@ import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.Durations;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -31,8 +35,8 @@ final class EngineClient implements SemaphoreClient {
     private final SemaphoreBackend backend;
     private final ClientSettings settings;
     private final Environment environment;
-    private final Listeners listeners = new Listeners();
-    private final Retries retries;
+    private final Ledger.Listeners listeners = new Ledger.Listeners();
+    private final Outage.Retries retries;
     private final EngineAdmin admin;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final Queue<Thread> awaitingEnd = new ConcurrentLinkedQueue<>();
@@ -43,7 +47,7 @@ final class EngineClient implements SemaphoreClient {
         this.backend = backend;
         this.settings = settings;
         this.environment = environment;
-        this.retries = new Retries(environment);
+        this.retries = new Outage.Retries(environment);
         this.semaphores = new Semaphores(environment, this::make);
         this.admin = new EngineAdmin(this, backend, environment, retries, settings);
     }
@@ -53,7 +57,7 @@ final class EngineClient implements SemaphoreClient {
         requireOpen();
         EngineSemaphore known = semaphores.find(name);
         if (known == null) {
-            Names.check(name, backend.guarantees());
+            check(name);
             known = semaphores.findOrMake(name);
         }
         if (closed.get()) {
@@ -64,9 +68,33 @@ final class EngineClient implements SemaphoreClient {
         return known;
     }
 
+    /** Which names a semaphore may have. */
+    void check(String name) {
+        if (name.isBlank()) {
+            throw new IllegalArgumentException("The name of a semaphore must not be blank");
+        }
+        int bytes = utf8(name).remaining();
+        int most = backend.guarantees().maxNameBytes();
+        if (bytes > most) {
+            throw new IllegalArgumentException("The name of a semaphore has " + bytes + " bytes in UTF-8, "
+                    + backend.guarantees().backend() + " allows at most " + most);
+        }
+    }
+
+    private static ByteBuffer utf8(String name) {
+        try {
+            return StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(name));
+        } catch (CharacterCodingException e) {
+            // Half a surrogate pair would be written as a question mark: two names would become one.
+            throw new IllegalArgumentException("The name of a semaphore contains half of a surrogate pair", e);
+        }
+    }
+
     private EngineSemaphore make(String name) {
         return new EngineSemaphore(
-                new Coordinator(name, backend, settings, environment, retries, listeners), backend, this);
+                new Coordinator(name, backend, settings, environment, retries, listeners, new CoordinatorLock()),
+                backend,
+                this);
     }
 
     @Override

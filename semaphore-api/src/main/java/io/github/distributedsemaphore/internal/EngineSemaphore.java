@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The driving port over a coordinator. */
 final class EngineSemaphore implements DistributedSemaphore {
@@ -31,7 +32,7 @@ final class EngineSemaphore implements DistributedSemaphore {
         this.backend = backend;
         this.client = client;
         this.maxPermits = backend.guarantees().maxPermits();
-        this.acquisition = new Acquisition(coordinator);
+        this.acquisition = coordinator.acquisition();
     }
 
     Coordinator coordinator() {
@@ -95,12 +96,12 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits) {
-        return async(checked(permits), Deadline.NEVER, held -> new HeldPermitGroup(coordinator, held), Duration.ZERO);
+        return async(checked(permits), Deadline.NEVER, held -> new HeldPermit.Group(coordinator, held), Duration.ZERO);
     }
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait) {
-        return async(checked(permits), deadline(maxWait), held -> new HeldPermitGroup(coordinator, held), maxWait);
+        return async(checked(permits), deadline(maxWait), held -> new HeldPermit.Group(coordinator, held), maxWait);
     }
 
     private <T> CompletableFuture<T> async(
@@ -110,7 +111,7 @@ final class EngineSemaphore implements DistributedSemaphore {
         } catch (SemaphoreException e) {
             return CompletableFuture.failedFuture(e);
         }
-        return new AsyncAcquisition<>(coordinator, permits, deadline, shape, () -> timeout(permits, maxWait)).start();
+        return acquisition.async(permits, deadline, shape, () -> timeout(permits, maxWait));
     }
 
     private List<HeldPermit> await(int permits, Duration maxWait) throws InterruptedException {
@@ -134,7 +135,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     private Deadline deadline(Duration maxWait) {
-        return Deadline.after(coordinator.now(), maxWait);
+        return Deadline.after(coordinator.environment().nanoTime(), maxWait);
     }
 
     private int checked(int permits) {
@@ -158,7 +159,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     }
 
     private Optional<PermitGroup> group(List<HeldPermit> permits) {
-        return permits.isEmpty() ? Optional.empty() : Optional.of(new HeldPermitGroup(coordinator, permits));
+        return permits.isEmpty() ? Optional.empty() : Optional.of(new HeldPermit.Group(coordinator, permits));
     }
 
     @Override
@@ -184,5 +185,73 @@ final class EngineSemaphore implements DistributedSemaphore {
     public String toString() {
         Guarantees guarantees = backend.guarantees();
         return "semaphore '" + name() + "' in " + guarantees.backend();
+    }
+
+    /**
+     * A task that starts when a permit is there and keeps it until the stage it returned completes.
+     *
+     * @param <T> what the stage completes with
+     */
+    private static final class AsyncTask<T> {
+        private final CompletableFuture<T> result = new CompletableFuture<>();
+        private final Environment environment;
+        private final CompletableFuture<Permit> acquired;
+        private final Function<? super Permit, ? extends CompletionStage<T>> task;
+
+        AsyncTask(
+                Environment environment,
+                CompletableFuture<Permit> acquired,
+                Function<? super Permit, ? extends CompletionStage<T>> task) {
+            this.environment = environment;
+            this.acquired = acquired;
+            this.task = task;
+        }
+
+        @SuppressWarnings("FutureReturnValueIgnored") // neither action throws
+        CompletableFuture<T> start() {
+            // A cancelled result withdraws the request; once the permit is there this does nothing.
+            result.whenComplete((value, failure) -> acquired.cancel(false));
+            // Not on the caller's thread, where a permit that is there already would have the task run.
+            acquired.whenComplete((permit, failure) -> {
+                if (failure == null) {
+                    environment.execute(() -> environment.callBack(() -> run(permit)));
+                } else {
+                    result.completeExceptionally(failure);
+                }
+            });
+            return result;
+        }
+
+        @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
+        private void run(Permit permit) {
+            if (result.isDone()) {
+                permit.close();
+                return;
+            }
+            CompletionStage<T> stage;
+            try {
+                stage = task.apply(permit);
+            } catch (RuntimeException | Error e) {
+                finish(permit, null, e);
+                return;
+            }
+            if (stage == null) {
+                finish(permit, null, new NullPointerException("The task returned no stage"));
+                return;
+            }
+            // The stage may complete on a thread that must not block.
+            stage.whenComplete((value, failure) -> environment.execute(() -> finish(permit, value, failure)));
+        }
+
+        private void finish(Permit permit, @Nullable T value, @Nullable Throwable failure) {
+            permit.close();
+            environment.callBack(() -> {
+                if (failure == null) {
+                    result.complete(value);
+                } else {
+                    result.completeExceptionally(failure);
+                }
+            });
+        }
     }
 }

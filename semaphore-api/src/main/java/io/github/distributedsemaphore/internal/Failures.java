@@ -81,14 +81,11 @@ final class Failures {
     }
 
     /** The session that a call was made in is gone. */
-    static SemaphoreException sessionLost(Coordinator coordinator) {
-        if (coordinator.isClosed()) {
-            return closed(coordinator.name());
-        }
-        return new BackendUnavailableException(
-                "The session at semaphore '" + coordinator.name() + "' ended during the call: try again",
-                null,
-                coordinator.name());
+    static SemaphoreException sessionLost(String name, boolean closed) {
+        return closed
+                ? closed(name)
+                : new BackendUnavailableException(
+                        "The session at semaphore '" + name + "' ended during the call: try again", null, name);
     }
 
     static BackendUnavailableException late(String name) {

@@ -4,12 +4,17 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A permit and its life: HELD, then RELEASED or LOST, once and for good. The state changes under the coordinator's lock and
@@ -22,7 +27,30 @@ final class HeldPermit implements Permit {
         LOST
     }
 
-    private final Coordinator coordinator;
+    /** What a permit needs of the semaphore that it is of. Thread-safe. */
+    interface Owner {
+        String name();
+
+        Environment environment();
+
+        Ledger ledger();
+
+        /** Throws if the backend has no fencing. */
+        void requireFencing();
+
+        Verification verify(HeldPermit permit);
+
+        /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
+        List<PendingRelease> release(List<HeldPermit> permits);
+
+        /** Releases permits for a caller that expects no exception. */
+        void releaseQuietly(List<HeldPermit> permits);
+
+        /** Releases permits without waiting, and without a thread that waits. The future completes on a worker. */
+        <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<PendingRelease>, T> outcome);
+    }
+
+    private final Owner owner;
     private final SlotHold hold;
     private final Fence fence;
     private final LossListeners listeners;
@@ -30,13 +58,17 @@ final class HeldPermit implements Permit {
     private final long grantedAt;
     private volatile State state = State.HELD;
 
-    HeldPermit(Coordinator coordinator, SlotHold hold, Fence fence) {
-        this.coordinator = coordinator;
+    HeldPermit(Owner owner, SlotHold hold, Fence fence) {
+        this.owner = owner;
         this.hold = hold;
         this.fence = fence;
-        this.listeners = new LossListeners(coordinator.environment());
-        this.timed = coordinator.ledger().hasListeners();
-        this.grantedAt = timed ? coordinator.now() : 0;
+        this.listeners = new LossListeners(owner.environment());
+        this.timed = owner.ledger().hasListeners();
+        this.grantedAt = timed ? now() : 0;
+    }
+
+    private long now() {
+        return owner.environment().nanoTime();
     }
 
     SlotHold hold() {
@@ -50,19 +82,19 @@ final class HeldPermit implements Permit {
     /** Under the coordinator's lock. */
     void markReleased() {
         state = State.RELEASED;
-        coordinator.ledger().released(fence.slot(), timed, grantedAt);
+        owner.ledger().released(fence.slot(), timed, grantedAt);
     }
 
     /** Under the coordinator's lock; the news goes out on other threads. */
     void markLost(LossCause cause, String reason) {
         state = State.LOST;
-        coordinator.ledger().lost(fence.slot(), cause);
-        listeners.lost(new PermitLoss(coordinator.name(), fence.slot(), cause, reason));
+        owner.ledger().lost(fence.slot(), cause);
+        listeners.lost(new PermitLoss(owner.name(), fence.slot(), cause, reason));
     }
 
     @Override
     public String semaphoreName() {
-        return coordinator.name();
+        return owner.name();
     }
 
     @Override
@@ -72,28 +104,28 @@ final class HeldPermit implements Permit {
 
     @Override
     public Fence fence() {
-        coordinator.requireFencing();
+        owner.requireFencing();
         return fence;
     }
 
     @Override
     public boolean isValid() {
-        return state == State.HELD && !hold.validUntil().isPast(coordinator.now());
+        return state == State.HELD && !hold.validUntil().isPast(now());
     }
 
     @Override
     public Deadline validUntil() {
-        return state == State.HELD ? hold.validUntil() : Deadline.at(coordinator.now());
+        return state == State.HELD ? hold.validUntil() : Deadline.at(now());
     }
 
     @Override
     public Verification verify() {
-        return coordinator.losses().verify(this);
+        return owner.verify(this);
     }
 
     @Override
     public CompletableFuture<Verification> verifyAsync() {
-        return Questions.ask(coordinator.environment(), this::verify);
+        return Questions.ask(owner.environment(), this::verify);
     }
 
     @Override
@@ -103,22 +135,160 @@ final class HeldPermit implements Permit {
 
     @Override
     public ReleaseOutcome release() {
-        return coordinator.release(List.of(this)).get(0).outcome();
+        return owner.release(List.of(this)).get(0).outcome();
     }
 
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
-        return coordinator.releaseAsync(
-                List.of(this), releases -> releases.get(0).outcome());
+        return owner.releaseAsync(List.of(this), releases -> releases.get(0).outcome());
     }
 
     @Override
     public void close() {
-        coordinator.releaseQuietly(List.of(this));
+        owner.releaseQuietly(List.of(this));
     }
 
     @Override
     public String toString() {
-        return "permit " + fence + " of '" + coordinator.name() + "', " + state;
+        return "permit " + fence + " of '" + owner.name() + "', " + state;
+    }
+
+    /**
+     * The listeners of one permit. Each is called once, on a task of its own, so that one that blocks or throws harms nobody.
+     * Thread-safe; calls nothing while it holds its lock.
+     */
+    static final class LossListeners {
+        private final Environment environment;
+        private List<Consumer<? super PermitLoss>> listeners = List.of();
+        private @Nullable PermitLoss loss;
+
+        LossListeners(Environment environment) {
+            this.environment = environment;
+        }
+
+        void add(Consumer<? super PermitLoss> listener) {
+            PermitLoss known;
+            synchronized (this) {
+                known = loss;
+                if (known == null) {
+                    listeners = listeners.isEmpty() ? new ArrayList<>(1) : listeners;
+                    listeners.add(listener);
+                }
+            }
+            if (known != null) {
+                tell(listener, known);
+            }
+        }
+
+        void lost(PermitLoss news) {
+            List<Consumer<? super PermitLoss>> told;
+            synchronized (this) {
+                if (loss != null) {
+                    return;
+                }
+                loss = news;
+                told = listeners;
+                listeners = List.of();
+            }
+            told.forEach(listener -> tell(listener, news));
+        }
+
+        private void tell(Consumer<? super PermitLoss> listener, PermitLoss news) {
+            environment.execute(() -> environment.callBack(() -> listener.accept(news)));
+        }
+    }
+
+    /** Permits of one acquire, released together. */
+    static final class Group implements PermitGroup {
+        /** What a group answers is the first of these that one of its permits answers. */
+        private static final List<Verification> WORST_FIRST =
+                List.of(Verification.LOST, Verification.RELEASED, Verification.RETIRED, Verification.HELD);
+
+        private final Owner owner;
+        private final List<HeldPermit> permits;
+
+        Group(Owner owner, List<HeldPermit> permits) {
+            this.owner = owner;
+            this.permits = permits.stream()
+                    .sorted(Comparator.comparingInt(HeldPermit::slot))
+                    .toList();
+        }
+
+        @Override
+        public List<Permit> permits() {
+            return List.copyOf(permits);
+        }
+
+        @Override
+        public String semaphoreName() {
+            return owner.name();
+        }
+
+        @Override
+        public boolean isValid() {
+            return permits.stream().allMatch(Permit::isValid);
+        }
+
+        @Override
+        public Deadline validUntil() {
+            return permits.stream().map(Permit::validUntil).reduce(Deadline.NEVER, Deadline::earlier);
+        }
+
+        @Override
+        public Verification verify() {
+            return permits.stream()
+                    .map(Permit::verify)
+                    .min(Comparator.comparingInt(WORST_FIRST::indexOf))
+                    .orElseThrow();
+        }
+
+        @Override
+        public CompletableFuture<Verification> verifyAsync() {
+            return Questions.ask(owner.environment(), this::verify);
+        }
+
+        @Override
+        public void onLost(Consumer<? super PermitLoss> listener) {
+            permits.forEach(permit -> permit.onLost(listener));
+        }
+
+        @Override
+        public List<ReleaseOutcome> release() {
+            return outcomes(owner.release(permits));
+        }
+
+        private static List<ReleaseOutcome> outcomes(List<PendingRelease> releases) {
+            List<ReleaseOutcome> outcomes = new ArrayList<>();
+            RuntimeException failure = null;
+            for (PendingRelease release : releases) {
+                try {
+                    outcomes.add(release.outcome());
+                } catch (RuntimeException e) {
+                    failure = first(failure, e);
+                }
+            }
+            if (failure != null) {
+                throw failure;
+            }
+            return List.copyOf(outcomes);
+        }
+
+        @Override
+        public CompletableFuture<List<ReleaseOutcome>> releaseAsync() {
+            return owner.releaseAsync(permits, Group::outcomes);
+        }
+
+        private static RuntimeException first(@Nullable RuntimeException earlier, RuntimeException later) {
+            if (earlier == null) {
+                return later;
+            }
+            earlier.addSuppressed(later);
+            return earlier;
+        }
+
+        @Override
+        public void close() {
+            owner.releaseQuietly(permits);
+        }
     }
 }

@@ -4,10 +4,16 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
-import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumMap;
+import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Counts what happens at one semaphore, and has the client's listeners called once the lock is free. Guarded by the coordinator's
@@ -49,42 +55,39 @@ final class Ledger {
         return listeners.areThere();
     }
 
-    void granted(AcquireCall waiter, Collection<HeldPermit> permits) {
-        long waited = since(waiter.since());
-        for (HeldPermit permit : permits) {
-            boolean handedOff = permit.hold().handOffs() > 0;
-            if (handedOff) {
-                grantedByHandOff++;
-            } else {
-                grantedByBackend++;
-            }
-            if (hasListeners()) {
-                int slot = permit.slot();
-                tell(listener -> listener.onAcquired(name, slot, waited, handedOff));
-            }
-        }
-    }
-
-    void refused(AcquireCall waiter) {
-        if (waiter.isOnce() && !waiter.isExtended()) {
-            refused++;
-            tell(listener -> listener.onRefused(name));
+    /** A call that came at an instant got a slot. */
+    void granted(long came, int slot, boolean handedOff) {
+        if (handedOff) {
+            grantedByHandOff++;
         } else {
-            timedOut++;
-            long waited = since(waiter.since());
-            tell(listener -> listener.onTimedOut(name, waited));
+            grantedByBackend++;
+        }
+        if (hasListeners()) {
+            long waited = since(came);
+            tell(listener -> listener.onAcquired(name, slot, waited, handedOff));
         }
     }
 
-    void withdrawn(AcquireCall waiter) {
+    void refused() {
+        refused++;
+        tell(listener -> listener.onRefused(name));
+    }
+
+    void timedOut(long came) {
+        timedOut++;
+        long waited = since(came);
+        tell(listener -> listener.onTimedOut(name, waited));
+    }
+
+    void withdrawn(long came) {
         withdrawn++;
-        long waited = since(waiter.since());
+        long waited = since(came);
         tell(listener -> listener.onWithdrawn(name, waited));
     }
 
-    void failed(AcquireCall waiter) {
+    void failed(long came) {
         failed++;
-        long waited = since(waiter.since());
+        long waited = since(came);
         tell(listener -> listener.onFailed(name, waited));
     }
 
@@ -100,15 +103,13 @@ final class Ledger {
         tell(listener -> listener.onLost(name, slot, cause));
     }
 
-    void exchanged(Batch batch, boolean answered) {
+    void exchanged(int calls, int givenBack, long sent, boolean answered) {
         if (answered) {
             exchanges++;
         } else {
             failedExchanges++;
         }
-        int calls = batch.waiters().size();
-        int givenBack = batch.releases().size();
-        long took = since(batch.sent());
+        long took = since(sent);
         tell(listener -> listener.onExchange(name, calls, givenBack, took, answered));
     }
 
@@ -136,16 +137,7 @@ final class Ledger {
         }
     }
 
-    SemaphoreStatistics snapshot(Collection<SlotHold> holds, int waiting) {
-        int held = 0;
-        Deadline validUntil = Deadline.NEVER;
-        for (SlotHold hold : holds) {
-            HeldPermit permit = hold.permit();
-            if (permit != null && permit.state() == HeldPermit.State.HELD) {
-                held++;
-                validUntil = validUntil.earlier(hold.validUntil());
-            }
-        }
+    SemaphoreStatistics snapshot(int held, Deadline validUntil, int waiting) {
         return new SemaphoreStatistics(
                 held,
                 waiting,
@@ -162,5 +154,39 @@ final class Ledger {
                 renewals,
                 failedRenewals,
                 validUntil);
+    }
+
+    /** The listeners of one client. Thread-safe. */
+    static final class Listeners {
+        private static final Logger LOG = LoggerFactory.getLogger(Listeners.class);
+
+        private final List<SemaphoreListener> listeners = new CopyOnWriteArrayList<>();
+        private final Set<SemaphoreListener> faulty =
+                Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
+
+        void add(SemaphoreListener listener) {
+            listeners.add(listener);
+        }
+
+        void remove(SemaphoreListener listener) {
+            listeners.remove(listener);
+            faulty.remove(listener);
+        }
+
+        boolean areThere() {
+            return !listeners.isEmpty();
+        }
+
+        void tell(Consumer<SemaphoreListener> news) {
+            for (SemaphoreListener listener : listeners) {
+                try {
+                    news.accept(listener);
+                } catch (RuntimeException | Error e) {
+                    if (faulty.add(listener)) {
+                        LOG.error("The listener {} failed; its next failures are not logged", listener, e);
+                    }
+                }
+            }
+        }
     }
 }

@@ -2,22 +2,30 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * What becomes of callers while the backend does not answer. Calls that wait go on for as long as their own time allows, and at
- * most for the setting {@code outagePatience}; then they fail. Calls that do not wait have failed already. Guarded by the
+ * What happens when the link to the backend breaks: an exchange fails, its outcome is unknown, the session ends. Calls that do not
+ * wait fail. Calls that wait go on for as long as their own time allows, and at most for the setting {@code outagePatience}; then
+ * they fail. What is to be given back stays pending. {@link Retries} says when the backend is asked again. Guarded by the
  * coordinator's lock.
  */
 final class Outage {
-    private final Coordinator coordinator;
-    private final ReentrantLock lock;
+    private static final Logger LOG = LoggerFactory.getLogger(Outage.class);
+
+    private final String name;
     private final WaitQueue queue;
     private final PendingWork work;
+    private final Combiner combiner;
     private final Environment environment;
     private final Retries retries;
     private final long patienceNanos;
@@ -32,17 +40,17 @@ final class Outage {
     private boolean checkPlanned;
 
     Outage(
-            Coordinator coordinator,
-            ReentrantLock lock,
+            String name,
             WaitQueue queue,
             PendingWork work,
+            Combiner combiner,
             Environment environment,
             Retries retries,
             ClientSettings settings) {
-        this.coordinator = coordinator;
-        this.lock = lock;
+        this.name = name;
         this.queue = queue;
         this.work = work;
+        this.combiner = combiner;
         this.environment = environment;
         this.retries = retries;
         this.patienceNanos = settings.outagePatience().toNanos();
@@ -55,8 +63,133 @@ final class Outage {
                 || !(failure instanceof SemaphoreException);
     }
 
-    /** The backend did not answer a request. */
-    void began(long sent, RuntimeException failure) {
+    // An exchange failed
+
+    /**
+     * An exchange failed.
+     *
+     * @param current whether the session that it was for is still the present one
+     */
+    void failed(PendingWork.Batch batch, RuntimeException failure, boolean current) {
+        batch.calls().forEach(AcquireCall::answered);
+        if (!current) {
+            batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+            batch.failAttempts(queue.isClosed() ? Failures.closed(name) : failure);
+            waitOn(batch, failure);
+        } else if (Failures.isCertain(failure)) {
+            logLater(() -> LOG.debug("Exchange at semaphore '{}' failed", name, failure));
+            batch.failAttempts(failure);
+            failLeftOut(batch, failure);
+            postpone(batch.releases(), failure);
+            waitOn(batch, failure);
+        } else {
+            logUnknown(failure);
+            work.resolveFirst(batch);
+        }
+    }
+
+    /** What was due when the request was sent and found no room in it would wait for one time-out after the other. */
+    private void failLeftOut(PendingWork.Batch batch, RuntimeException failure) {
+        if (!mayPass(failure)) {
+            return;
+        }
+        RuntimeException notSent = Failures.notSent(name, failure);
+        queue.takeAttemptsUntil(batch.sent()).forEach(call -> call.fail(notSent));
+        List<PendingRelease> postponed = work.postponeLeftOut();
+        if (!postponed.isEmpty()) {
+            unconfirmed(postponed, failure);
+            retryLater();
+        }
+    }
+
+    /** Holds that could not be given back now stay pending; their callers do not wait for it. */
+    private void postpone(List<PendingRelease> postponed, RuntimeException failure) {
+        if (postponed.isEmpty()) {
+            return;
+        }
+        unconfirmed(postponed, failure);
+        if (queue.isClosed()) {
+            // The end of the session frees them. To try again and again would keep it from coming.
+            return;
+        }
+        work.keep(postponed);
+        retryLater();
+    }
+
+    private void unconfirmed(List<PendingRelease> releases, RuntimeException failure) {
+        RuntimeException unconfirmed = Failures.unconfirmed(name, failure);
+        releases.forEach(release -> release.failed(unconfirmed));
+    }
+
+    /** Waiting callers go on, unless waiting cannot help. */
+    private void waitOn(PendingWork.Batch batch, RuntimeException failure) {
+        if (mayPass(failure)) {
+            began(batch.sent(), failure);
+        } else {
+            queue.failWaiting(failure);
+        }
+    }
+
+    /** The session ended before the batch was sent: what it held is gone, what it wants goes into the next one. */
+    void notSent(PendingWork.Batch batch) {
+        batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+        for (AcquireCall call : batch.calls()) {
+            call.answered();
+            if (!call.isDone() && call.isOnce()) {
+                queue.add(call);
+            }
+        }
+        work.ask();
+    }
+
+    // The outcome of an exchange is unknown
+
+    /** It could not be found out either. */
+    void stillUnresolved(PendingWork.Batch batch, RuntimeException failure) {
+        if (work.unresolved() == null) {
+            return;
+        }
+        batch.failAttempts(Failures.unknown(name, failure));
+        RuntimeException notSent = Failures.notSent(name, failure);
+        queue.takeAttempts().forEach(call -> call.fail(notSent));
+        unconfirmed(batch.releases(), failure);
+        unconfirmed(work.pending(), failure);
+        waitOn(batch, failure);
+        retryLater();
+    }
+
+    private void logUnknown(RuntimeException failure) {
+        logLater(() -> {
+            LOG.info(
+                    "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}",
+                    name,
+                    failure.toString());
+            LOG.debug("Why the outcome at semaphore '{}' is unknown", name, failure);
+        });
+    }
+
+    /** A log may be slow, and no other thread is to wait for it. */
+    private void logLater(Runnable message) {
+        combiner.lock.wakeAfterwards(message);
+    }
+
+    // The session ended
+
+    /** What the old session was to give back is gone, and nobody will know what it was asked last. */
+    void sessionEnded() {
+        work.takePending().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+        PendingWork.Batch open = work.unresolved();
+        work.resolved();
+        if (open != null) {
+            open.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+            open.failAttempts(Failures.sessionLost(name, queue.isClosed()));
+        }
+        work.ask();
+    }
+
+    // The backend does not answer
+
+    private void began(long sent, RuntimeException failure) {
         if (reason == null) {
             since = sent;
         }
@@ -85,6 +218,19 @@ final class Outage {
         return reason != null;
     }
 
+    /** Asks again after a while, whether somebody waits or something is to be given back. */
+    private void retryLater() {
+        if (!retryPlanned) {
+            retryPlanned = true;
+            retries.later(() -> combiner.driveAfter(this::retry));
+        }
+    }
+
+    private void retry() {
+        retryPlanned = false;
+        work.retry();
+    }
+
     /** A call begins to wait. */
     void arrived() {
         if (reason != null) {
@@ -92,53 +238,29 @@ final class Outage {
         }
     }
 
-    /** Asks again after a while, whether somebody waits or something is to be given back. */
-    void retryLater() {
-        if (!retryPlanned) {
-            retryPlanned = true;
-            retries.later(this::retry);
-        }
-    }
-
-    private void retry() {
-        lock.lock();
-        try {
-            retryPlanned = false;
-            work.retry();
-        } finally {
-            lock.unlock();
-        }
-        coordinator.driveAll();
-    }
-
-    /** How a call ends whose time is over: null if it is simply refused. */
-    @Nullable
-    RuntimeException endOf(AcquireCall waiter) {
+    /** Ends a call whose time is over: it is refused, or fails if the backend does not answer. */
+    void end(AcquireCall call) {
         RuntimeException why = reason;
         if (why == null) {
-            return null;
+            call.refuse();
+            return;
         }
-        Batch open = work.unresolved();
-        boolean sent = open != null && open.waiters().contains(waiter);
-        String tried = Durations.format(Duration.ofMillis((environment.nanoTime() - start(waiter)) / 1_000_000));
-        return sent
-                ? Failures.unknownFor(coordinator.name(), tried, why)
-                : Failures.awayFor(coordinator.name(), tried, why);
+        PendingWork.Batch open = work.unresolved();
+        boolean sent = open != null && open.calls().contains(call);
+        String tried = Durations.format(Duration.ofMillis((environment.nanoTime() - start(call)) / 1_000_000));
+        call.fail(sent ? Failures.unknownFor(name, tried, why) : Failures.awayFor(name, tried, why));
     }
 
     /** Since when a call puts up with the outage. */
-    private long start(AcquireCall waiter) {
-        return waiter.since() - since > 0 ? waiter.since() : since;
+    private long start(AcquireCall call) {
+        return call.since() - since > 0 ? call.since() : since;
     }
 
     private void failImpatient() {
         long now = environment.nanoTime();
         for (AcquireCall head = queue.head(); head != null && now - start(head) >= patienceNanos; head = queue.head()) {
-            RuntimeException end = endOf(head);
             queue.remove(head);
-            if (end != null) {
-                head.fail(end);
-            }
+            end(head);
         }
         checkPatience();
     }
@@ -151,18 +273,90 @@ final class Outage {
         }
         checkPlanned = true;
         long left = patienceNanos - (environment.nanoTime() - start(head));
-        environment.schedule(this::patienceMayBeOver, Math.max(left, 1));
+        combiner.later(this::patienceMayBeOver, Math.max(left, 1));
     }
 
     private void patienceMayBeOver() {
-        lock.lock();
-        try {
-            checkPlanned = false;
-            if (reason != null) {
-                failImpatient();
+        checkPlanned = false;
+        if (reason != null) {
+            failImpatient();
+        }
+    }
+
+    /**
+     * When a backend that did not answer is asked again, for all semaphores of one client: one of them tries at a time, at intervals
+     * that grow with each failure and are jittered. Once anybody is answered, the others follow at once, one by one. So a
+     * thousand names ask no more often during an outage than one does. Thread-safe; runs nothing under its lock.
+     */
+    static final class Retries {
+        private static final long FIRST_NANOS = 20_000_000;
+        static final long LONGEST_NANOS = 2_000_000_000;
+        private static final long ONE_BY_ONE_NANOS = 1_000_000;
+
+        private final Environment environment;
+        private final Deque<Retry> waiting = new ArrayDeque<>();
+        private volatile int failures;
+        private Environment.@Nullable Timer timer;
+
+        private record Retry(Runnable task, long earliest) {}
+
+        Retries(Environment environment) {
+            this.environment = environment;
+        }
+
+        /** Runs a task on a worker when it is its turn; the task asks the backend, and says how that went. */
+        synchronized void later(Runnable task) {
+            waiting.add(new Retry(task, environment.nanoTime() + jittered(FIRST_NANOS)));
+            if (timer == null) {
+                arm();
             }
-        } finally {
-            lock.unlock();
+        }
+
+        /** A request was not answered. */
+        synchronized void failed() {
+            failures = Math.min(failures + 1, 16);
+        }
+
+        /** A request was answered. */
+        void answered() {
+            if (failures > 0) {
+                askSoon();
+            }
+        }
+
+        private synchronized void askSoon() {
+            failures = 0;
+            if (timer != null) {
+                timer.cancel();
+                arm();
+            }
+        }
+
+        private void arm() {
+            long delay = ONE_BY_ONE_NANOS;
+            if (failures > 0) {
+                delay = jittered(Math.min(FIRST_NANOS << failures, LONGEST_NANOS));
+            }
+            long earliest = waiting.element().earliest() - environment.nanoTime();
+            timer = environment.schedule(this::next, Math.max(delay, earliest));
+        }
+
+        private long jittered(long nanos) {
+            return nanos / 2 + environment.random(nanos / 2 + 1);
+        }
+
+        private void next() {
+            Retry retry;
+            synchronized (this) {
+                timer = null;
+                retry = waiting.poll();
+                if (!waiting.isEmpty()) {
+                    arm();
+                }
+            }
+            if (retry != null) {
+                retry.task().run();
+            }
         }
     }
 }

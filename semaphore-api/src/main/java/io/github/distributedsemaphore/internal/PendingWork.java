@@ -1,7 +1,10 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -11,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 /** What the backend is to be asked next, and whether it is time for it. Guarded by the coordinator's lock. */
 final class PendingWork {
     private final WaitQueue queue;
-    private final Wakeups wakeups;
     private final Environment environment;
     private final long turnNanos;
 
@@ -37,24 +39,20 @@ final class PendingWork {
     /** The backend does not answer: it is not asked for waiting callers before the next {@link #retry}. */
     private boolean paused;
 
-    /** Waiting callers were refused; a slot that is freed before the watch begins is found by asking once more. */
-    private boolean watchDue;
-
     /** What else is to be done at the backend, such as to close an old session. */
     private final Deque<Runnable> chores = new ArrayDeque<>();
 
-    PendingWork(WaitQueue queue, Wakeups wakeups, Environment environment, ClientSettings settings) {
+    PendingWork(WaitQueue queue, Environment environment, ClientSettings settings) {
         this.queue = queue;
-        this.wakeups = wakeups;
         this.environment = environment;
         this.turnNanos = settings.turn().toNanos();
         this.notBefore = Deadline.at(environment.nanoTime());
     }
 
     /** A call with one attempt, or the first to wait: reason to ask the backend. */
-    void arrived(AcquireCall waiter) {
-        ask |= !waiter.isOnce();
-        resolveDue |= waiter.isOnce() || !paused;
+    void arrived(AcquireCall call) {
+        ask |= !call.isOnce();
+        resolveDue |= call.isOnce() || !paused;
     }
 
     void pause() {
@@ -74,20 +72,6 @@ final class PendingWork {
     @Nullable
     Runnable takeChore() {
         return chores.poll();
-    }
-
-    void watch() {
-        watchDue = true;
-    }
-
-    private boolean mayWatch() {
-        return watchDue && queue.isAnyoneWaiting() && wakeups.needsWatch();
-    }
-
-    boolean takeWatch() {
-        boolean due = mayWatch();
-        watchDue &= !due;
-        return due;
     }
 
     void ask() {
@@ -142,8 +126,13 @@ final class PendingWork {
         resolveDue = true;
     }
 
-    void othersWaiting(boolean waiting) {
+    /** The backend said whether other clients wait, and how long to leave it to them. */
+    void leaveTurnToOthers(boolean waiting, Duration pause) {
         othersWaiting = waiting;
+        if (!pause.isZero()) {
+            Deadline end = Deadline.after(environment.nanoTime(), pause);
+            notBefore = notBefore.isBefore(end) ? end : notBefore;
+        }
     }
 
     /**
@@ -155,13 +144,6 @@ final class PendingWork {
         ask = true;
         if (othersWaiting && !inOrder && turnNanos > 0) {
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
-        }
-    }
-
-    /** Other clients have their turn until then. */
-    void yieldUntil(Deadline end) {
-        if (notBefore.isBefore(end)) {
-            notBefore = end;
         }
     }
 
@@ -191,31 +173,11 @@ final class PendingWork {
         return unresolved != null || !releases.isEmpty() || queue.hasAttempts();
     }
 
-    /** Returns whether something is due. If it is due only after the turn of others, plans to look again then. */
-    boolean look() {
-        boolean due = isDue();
-        if (!due && unresolved == null && isAskedForLater()) {
-            // Whatever else there is to wake up for, somebody has to look when the turn of the others is over.
-            wakeups.by(notBefore);
-        }
-        return due;
-    }
-
-    private boolean isDue() {
+    boolean isDue() {
         if (unresolved != null) {
             return resolveDue;
         }
-        return queue.hasAttempts()
-                || (returnsDue && !releases.isEmpty())
-                || !chores.isEmpty()
-                || mayEndWatch()
-                || mayWatch()
-                || mayAskForWaiters();
-    }
-
-    /** The backend is still watched for waiters of whom none is left. */
-    boolean mayEndWatch() {
-        return wakeups.isIdle() && !queue.isAnyoneWaiting();
+        return queue.hasAttempts() || (returnsDue && !releases.isEmpty()) || !chores.isEmpty() || mayAskForWaiters();
     }
 
     private boolean isToAsk() {
@@ -226,8 +188,9 @@ final class PendingWork {
         return isToAsk() && notBefore.isPast(environment.nanoTime());
     }
 
-    private boolean isAskedForLater() {
-        return isToAsk() && !notBefore.isPast(environment.nanoTime());
+    /** When the turn of the others is over, after which there is something to ask; never if there is nothing. */
+    Deadline askLater() {
+        return isToAsk() ? notBefore : Deadline.NEVER;
     }
 
     /**
@@ -237,15 +200,69 @@ final class PendingWork {
      * @param generation the session it is for
      */
     Batch collect(int epochs, int generation) {
-        List<AcquireCall> waiters = queue.takeAttempts(WaitQueue.MOST_PER_EXCHANGE);
+        List<AcquireCall> calls = queue.takeAttempts(WaitQueue.MOST_PER_EXCHANGE);
         if (mayAskForWaiters()) {
             ask = false;
-            waiters.addAll(queue.front());
+            calls.addAll(queue.front());
         }
-        waiters.forEach(AcquireCall::sent);
+        calls.forEach(AcquireCall::sent);
         List<PendingRelease> taken = takeFirst(Math.min(releases.size(), ExchangeRequest.MOST_GIVE_BACKS));
         leftOut = releases.size();
         returnsDue = leftOut > 0;
-        return Batch.of(taken, waiters, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
+        return Batch.of(taken, calls, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
+    }
+
+    /**
+     * One exchange and all that it is done for.
+     *
+     * @param releases the holds to give back
+     * @param calls the callers that want permits, in the order of the request: first those with one attempt
+     * @param request what is asked
+     * @param generation the session it was collected for
+     * @param sent when, in nanoseconds of the environment
+     */
+    record Batch(
+            List<PendingRelease> releases,
+            List<AcquireCall> calls,
+            ExchangeRequest request,
+            int generation,
+            long sent) {
+        static Batch of(
+                List<PendingRelease> releases,
+                List<AcquireCall> calls,
+                int epochs,
+                boolean waiting,
+                int generation,
+                long sent) {
+            ExchangeRequest request = new ExchangeRequest(
+                    releases.stream().map(release -> release.hold().hold()).toList(),
+                    calls.stream().map(AcquireCall::wanted).toList(),
+                    epochs,
+                    waiting,
+                    (int) calls.stream().takeWhile(AcquireCall::isOnce).count());
+            return new Batch(List.copyOf(releases), List.copyOf(calls), request, generation, sent);
+        }
+
+        /** Ends the calls that had one attempt, unless they have ended. */
+        void failAttempts(RuntimeException failure) {
+            calls.stream()
+                    .filter(AcquireCall::isOnce)
+                    .filter(call -> !call.isDone())
+                    .forEach(call -> call.fail(failure));
+        }
+
+        /** Returns an answer that fits the request; one that does not says nothing about what was done. */
+        ExchangeResult checked(ExchangeResult result) {
+            List<Integer> wants = request.wants();
+            boolean fits = result.answers().size() == wants.size();
+            for (int i = 0; fits && i < wants.size(); i++) {
+                fits = !(result.answers().get(i) instanceof Answer.Granted granted)
+                        || granted.holds().size() == wants.get(i);
+            }
+            if (!fits) {
+                throw new IllegalStateException("the backend answered " + result.answers() + " to wants of " + wants);
+            }
+            return result;
+        }
     }
 }

@@ -1,26 +1,23 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.Deadline;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the coordinator's session alive and knows which slots it holds: renews them in time, and declares lost what could
- * not be confirmed before its validity ended. Guarded by the coordinator's lock; talks to the backend without it.
+ * The session of one client at one semaphore: opens it, renews what it holds, hears what the backend says of it, and closes it.
+ * Thread-safe; talks to the backend without the lock.
  */
 final class SessionKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(SessionKeeper.class);
@@ -28,30 +25,58 @@ final class SessionKeeper {
     /** Where an adapter does not even say how often to renew. */
     private static final long MOST_NANOS_BETWEEN_FAILED_RENEWALS = 1_000_000_000;
 
-    private final Coordinator coordinator;
-    private final ReentrantLock lock;
+    private final String name;
     private final SemaphoreBackend backend;
+    private final Combiner combiner;
     private final Environment environment;
 
-    private final Map<Hold, SlotHold> holds = new HashMap<>();
+    @GuardedBy("combiner.lock")
+    private final WaitQueue queue;
 
-    /** Holds that were reported lost while they were not known: perhaps the answer that grants them is on its way. */
-    private final Set<Hold> lostEarly = new HashSet<>();
+    @GuardedBy("combiner.lock")
+    private final PendingWork work;
 
-    private @Nullable BackendSession session;
+    @GuardedBy("combiner.lock")
+    private final Wakeups wakeups;
+
+    @GuardedBy("combiner.lock")
+    private final Slots slots;
+
+    @GuardedBy("combiner.lock")
+    private final Outage outage;
+
+    @GuardedBy("combiner.lock")
+    private final Ledger ledger;
+
+    /** Changed under the lock, as are the two below. */
+    private volatile @Nullable BackendSession session;
 
     /** Counts sessions, so that what comes late from an old one is not taken for news of the present one. */
     private volatile int generation;
 
-    private boolean renewing;
-    private Deadline expiryCheck = Deadline.NEVER;
-    private Environment.@Nullable Timer expiryTimer;
+    private volatile boolean renewing;
 
-    SessionKeeper(Coordinator coordinator, ReentrantLock lock, SemaphoreBackend backend, Environment environment) {
-        this.coordinator = coordinator;
-        this.lock = lock;
+    SessionKeeper(
+            String name,
+            SemaphoreBackend backend,
+            Combiner combiner,
+            Environment environment,
+            WaitQueue queue,
+            PendingWork work,
+            Wakeups wakeups,
+            Slots slots,
+            Outage outage,
+            Ledger ledger) {
+        this.name = name;
         this.backend = backend;
+        this.combiner = combiner;
         this.environment = environment;
+        this.queue = queue;
+        this.work = work;
+        this.wakeups = wakeups;
+        this.slots = slots;
+        this.outage = outage;
+        this.ledger = ledger;
     }
 
     int generation() {
@@ -63,8 +88,9 @@ final class SessionKeeper {
         return session;
     }
 
-    Collection<SlotHold> holds() {
-        return holds.values();
+    boolean servesInOrder() {
+        BackendSession current = session;
+        return current != null && current.servesInOrder();
     }
 
     /**
@@ -75,26 +101,26 @@ final class SessionKeeper {
      */
     @Nullable
     BackendSession open(int expected) {
-        lock.lock();
+        combiner.lock.lock();
         try {
             if (generation != expected || session != null) {
                 return generation == expected ? session : null;
             }
-            if (coordinator.isClosed()) {
-                throw Failures.closed(coordinator.name());
+            if (queue.isClosed()) {
+                throw Failures.closed(name);
             }
         } finally {
-            lock.unlock();
+            combiner.lock.unlock();
         }
         BackendSession opened = connect(expected);
-        lock.lock();
+        combiner.lock.lock();
         try {
             if (generation == expected) {
                 session = opened;
                 return opened;
             }
         } finally {
-            lock.unlock();
+            combiner.lock.unlock();
         }
         opened.abort();
         return null;
@@ -102,30 +128,77 @@ final class SessionKeeper {
 
     private BackendSession connect(int expected) {
         try {
-            return backend.open(coordinator.name(), new Listener(expected));
+            return backend.open(name, new Listener(expected));
         } catch (RuntimeException | Error e) {
-            throw Failures.notOpened(coordinator.name(), e);
+            throw Failures.notOpened(name, e);
         }
     }
 
     /** Starts over: what the old session held is forgotten. Returns that session for closing, without the lock. */
-    @Nullable
+    @GuardedBy("combiner.lock")
     @SuppressWarnings("NonAtomicVolatileUpdate") // changed under the lock only
-    BackendSession end() {
+    private @Nullable BackendSession forget() {
         BackendSession ended = session;
         session = null;
         generation++;
-        holds.clear();
-        lostEarly.clear();
+        slots.forget();
         return ended;
     }
 
-    void add(SlotHold hold) {
-        holds.put(hold.hold(), hold);
-        watchOver(hold.validUntil());
-        if (!renewing && session != null) {
+    /** Closes the session, which the next step does. */
+    void closeLater() {
+        combiner.lock.lock();
+        try {
+            BackendSession ended = forget();
+            BackendSession.Watch watch = wakeups.forget();
+            work.chore(() -> {
+                closeQuietly(watch);
+                closeQuietly(ended);
+            });
+        } finally {
+            combiner.lock.unlock();
+        }
+    }
+
+    /** Ends the session, properly or as if the process had died. */
+    void close(boolean abort) {
+        BackendSession.Watch watch;
+        BackendSession ended;
+        combiner.lock.lock();
+        try {
+            watch = wakeups.forget();
+            ended = forget();
+            outage.sessionEnded();
+        } finally {
+            combiner.lock.unlock();
+        }
+        if (abort && ended != null) {
+            // First, so that the end of the watch waits for nothing.
+            closeQuietly(ended::abort);
+        }
+        closeQuietly(watch);
+        if (!abort) {
+            closeQuietly(ended);
+        }
+    }
+
+    /** An adapter that throws here keeps nothing else from being closed. */
+    private void closeQuietly(@Nullable AutoCloseable closeable) {
+        try {
+            if (closeable != null) {
+                closeable.close();
+            }
+        } catch (Exception | Error e) {
+            LOG.warn("The backend failed to close something of semaphore '{}'", name, e);
+        }
+    }
+
+    /** Under the lock, with something held: it is renewed from now on. */
+    void keepRenewing() {
+        BackendSession current = session;
+        if (!renewing && current != null) {
             renewing = true;
-            environment.schedule(this::renew, firstInterval(session));
+            environment.schedule(this::renew, firstInterval(current));
         }
     }
 
@@ -134,86 +207,31 @@ final class SessionKeeper {
         try {
             return of.renewEvery().toNanos();
         } catch (RuntimeException | Error e) {
-            String name = coordinator.name();
-            coordinator
-                    .afterwards(() -> LOG.warn("Semaphore '{}': it is not known how often to renew", name, e))
-                    .run();
+            combiner.lock.wakeAfterwards(() -> LOG.warn("Semaphore '{}': it is not known how often to renew", name, e));
             return MOST_NANOS_BETWEEN_FAILED_RENEWALS;
         }
-    }
-
-    void remove(SlotHold hold) {
-        holds.remove(hold.hold(), hold);
-    }
-
-    @Nullable
-    SlotHold find(Hold hold) {
-        return holds.get(hold);
-    }
-
-    /** A hold is reported lost that is not known, or not any more. Without an exchange under way it is the latter. */
-    void lostUnknown(Hold hold) {
-        if (coordinator.isExchanging()) {
-            lostEarly.add(hold);
-        }
-    }
-
-    boolean isLost(SlotHold granted) {
-        return lostEarly.contains(granted.hold());
-    }
-
-    /** An exchange is answered: no answer from before the reports so far is on its way. */
-    void forgetLost() {
-        lostEarly.clear();
-    }
-
-    /** Looks at that time, or earlier. One timer only: each look sets the next, so a second one would never end. */
-    private void watchOver(Deadline validUntil) {
-        if (!validUntil.isBefore(expiryCheck)) {
-            return;
-        }
-        if (expiryTimer != null) {
-            expiryTimer.cancel();
-        }
-        expiryCheck = validUntil;
-        expiryTimer = environment.schedule(this::checkExpiry, validUntil.nanosFrom(environment.nanoTime()));
-    }
-
-    private void checkExpiry() {
-        lock.lock();
-        try {
-            expiryCheck = Deadline.NEVER;
-            expiryTimer = null;
-            long now = environment.nanoTime();
-            for (SlotHold hold : List.copyOf(holds.values())) {
-                if (hold.validUntil().isPast(now)) {
-                    coordinator.losses().loseUnconfirmed(hold);
-                } else {
-                    watchOver(hold.validUntil());
-                }
-            }
-        } finally {
-            lock.unlock();
-        }
-        coordinator.driveAll();
     }
 
     private void renew() {
         BackendSession current;
         int renewed;
         List<SlotHold> asked;
-        lock.lock();
+        combiner.lock.lock();
         try {
             current = session;
             renewed = generation;
-            asked = List.copyOf(holds.values());
+            asked = slots.all();
             if (current == null || asked.isEmpty()) {
                 renewing = false;
                 return;
             }
         } finally {
-            lock.unlock();
+            combiner.lock.unlock();
         }
+        ask(current, renewed, asked);
+    }
+
+    private void ask(BackendSession current, int renewed, List<SlotHold> asked) {
         long start = environment.nanoTime();
         long interval = MOST_NANOS_BETWEEN_FAILED_RENEWALS;
         Renewal renewal = null;
@@ -221,37 +239,55 @@ final class SessionKeeper {
             interval = current.renewEvery().toNanos();
             renewal = current.renew(asked.stream().map(SlotHold::hold).toList());
         } catch (RuntimeException | Error e) {
-            LOG.warn("Renewal at semaphore '{}' failed, trying again: {}", coordinator.name(), e.toString());
+            LOG.warn("Renewal at semaphore '{}' failed, trying again: {}", name, e.toString());
         }
         environment.checkpoint();
-        lock.lock();
+        combiner.lock.lock();
         try {
-            coordinator.ledger().renewed(asked.size(), start, renewal != null);
+            ledger.renewed(asked.size(), start, renewal != null);
             if (renewal != null && renewed == generation) {
-                apply(renewal, asked, start);
-                coordinator.answered();
+                slots.confirm(asked, renewal, start, isExchanging());
+                outage.mayBeOver();
             }
             long wait = renewal == null ? interval / 4 : start + interval - environment.nanoTime();
             environment.schedule(this::renew, Math.max(wait, 1));
         } finally {
-            lock.unlock();
+            combiner.lock.unlock();
         }
     }
 
-    private void apply(Renewal renewal, List<SlotHold> asked, long sent) {
-        List<Hold> lost = new ArrayList<>();
-        for (SlotHold hold : asked) {
-            if (renewal.lost().contains(hold.hold())) {
-                lost.add(hold.hold());
-            } else if (holds.get(hold.hold()) == hold) {
-                hold.confirm(renewal.validUntil());
-                hold.retireIf(renewal.retired(), sent);
+    /** Whether an answer may be on its way, or still has to be found out. */
+    @GuardedBy("combiner.lock")
+    private boolean isExchanging() {
+        return combiner.isBusy() || work.unresolved() != null;
+    }
+
+    /** Asks the backend whether a permit is still held. */
+    Verification verify(HeldPermit permit) {
+        BackendSession current;
+        combiner.lock.lock();
+        try {
+            Verification known = slots.known(permit);
+            if (known != null) {
+                return known;
             }
+            current = session;
+            if (current == null) {
+                return Verification.LOST;
+            }
+        } finally {
+            combiner.lock.unlock();
         }
-        coordinator.losses().lose(lost, "the backend does not count it as held any more");
+        HoldState answer = Questions.now(name, () -> current.check(permit.hold().hold()));
+        combiner.lock.lock();
+        try {
+            return slots.verified(permit, answer, isExchanging());
+        } finally {
+            combiner.lock.unlock();
+        }
     }
 
-    /** News from one session. */
+    /** What the backend says of one session. */
     private final class Listener implements SessionListener {
         private final int of;
 
@@ -261,19 +297,31 @@ final class SessionKeeper {
 
         @Override
         public void lost(Collection<Hold> lost, String reason) {
-            lock.lock();
+            combiner.lock.lock();
             try {
                 if (of == generation) {
-                    coordinator.losses().lose(lost, reason);
+                    slots.lose(lost, reason, isExchanging());
                 }
             } finally {
-                lock.unlock();
+                combiner.lock.unlock();
             }
         }
 
         @Override
         public void ended(String reason) {
-            coordinator.sessionEnded(of, reason);
+            combiner.lock.lock();
+            try {
+                if (of != generation) {
+                    return;
+                }
+                slots.loseAll(LossCause.SESSION_ENDED, reason);
+                ledger.sessionEnded();
+                closeLater();
+                outage.sessionEnded();
+            } finally {
+                combiner.lock.unlock();
+            }
+            environment.execute(combiner::driveAll);
         }
 
         @Override

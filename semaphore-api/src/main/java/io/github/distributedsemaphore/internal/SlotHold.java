@@ -82,11 +82,11 @@ final class SlotHold {
     }
 
     /** Makes the next permit of this hold, with the next epoch. */
-    HeldPermit issue(Coordinator coordinator) {
+    HeldPermit issue(HeldPermit.Owner owner) {
         if (permit != null) {
             handOffs++;
         }
-        HeldPermit issued = new HeldPermit(coordinator, this, new Fence(hold.slot(), nextEpoch++));
+        HeldPermit issued = new HeldPermit(owner, this, new Fence(hold.slot(), nextEpoch++));
         permit = issued;
         return issued;
     }

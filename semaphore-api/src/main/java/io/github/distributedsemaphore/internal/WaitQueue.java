@@ -7,11 +7,12 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The calls that want permits, in their order. Callers that wait are served first come, first served; those with one attempt stand
- * beside the queue and go ahead of it. Pure data, guarded by the coordinator's lock.
+ * beside the queue and go ahead of it. A client that stops or closes ends them all. Guarded by the coordinator's lock.
  */
 final class WaitQueue {
     /** Of each kind; if all of them are served, the next exchange follows at once. */
@@ -22,17 +23,22 @@ final class WaitQueue {
     /** A set, because waiters that give up leave from the middle, thousands of them in a storm of short time-outs. */
     private final Set<AcquireCall> waiting = new LinkedHashSet<>();
 
-    void add(AcquireCall waiter) {
-        if (waiter.isOnce()) {
-            attempts.add(waiter);
+    /** Why no call may come any more; null if it may. */
+    private @Nullable Supplier<RuntimeException> refusal;
+
+    private boolean closed;
+
+    void add(AcquireCall call) {
+        if (call.isOnce()) {
+            attempts.add(call);
         } else {
-            waiting.add(waiter);
+            waiting.add(call);
         }
     }
 
-    void remove(AcquireCall waiter) {
-        if (!waiting.remove(waiter)) {
-            attempts.remove(waiter);
+    void remove(AcquireCall call) {
+        if (!waiting.remove(call)) {
+            attempts.remove(call);
         }
     }
 
@@ -55,7 +61,7 @@ final class WaitQueue {
 
     /** Whether a call behind the head wants a single permit. */
     boolean isNextForOne() {
-        return waiting.stream().skip(1).limit(1).anyMatch(waiter -> waiter.wanted() == 1);
+        return waiting.stream().skip(1).limit(1).anyMatch(call -> call.wanted() == 1);
     }
 
     /** Takes the calls with one attempt: they leave the queue whatever comes. */
@@ -75,7 +81,7 @@ final class WaitQueue {
     /** Takes those of them that had come by an instant. */
     List<AcquireCall> takeAttemptsUntil(long instant) {
         List<AcquireCall> taken = new ArrayList<>();
-        attempts.removeIf(waiter -> waiter.since() - instant <= 0 && taken.add(waiter));
+        attempts.removeIf(call -> call.since() - instant <= 0 && taken.add(call));
         return taken;
     }
 
@@ -85,9 +91,9 @@ final class WaitQueue {
      */
     List<AcquireCall> front() {
         List<AcquireCall> front = new ArrayList<>();
-        for (AcquireCall waiter : waiting) {
-            front.add(waiter);
-            if (waiter.wanted() > 1 || front.size() == MOST_PER_EXCHANGE) {
+        for (AcquireCall call : waiting) {
+            front.add(call);
+            if (call.wanted() > 1 || front.size() == MOST_PER_EXCHANGE) {
                 break;
             }
         }
@@ -102,11 +108,35 @@ final class WaitQueue {
         }
     }
 
-    /** Empties the queue. */
-    List<AcquireCall> takeAll() {
+    /** Why a call that comes now fails; null if it may come. */
+    @Nullable
+    RuntimeException refusal() {
+        return refusal == null ? null : refusal.get();
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** The client closes: the calls end, and none may come. */
+    void close(Supplier<RuntimeException> why) {
+        closed = true;
+        refusal = why;
+        endAll(why);
+    }
+
+    /** The client takes no more permits: the calls end, and none may come. What is held stays. */
+    void stop(Supplier<RuntimeException> why) {
+        if (!closed) {
+            refusal = why;
+        }
+        endAll(why);
+    }
+
+    private void endAll(Supplier<RuntimeException> why) {
         List<AcquireCall> all = takeAttempts();
         all.addAll(waiting);
         waiting.clear();
-        return all;
+        all.forEach(call -> call.fail(why.get()));
     }
 }

@@ -2,14 +2,13 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What makes a coordinator ask again for waiting callers: hints of the backend while it is watched, and a timer, since hints
- * may be lost. Guarded by the coordinator's lock; opens and closes the watch without it.
+ * What makes a client ask again for waiting callers: hints of the backend while it is watched, and a timer, since hints
+ * may be lost. Guarded by the coordinator's lock, but for {@link #open}.
  */
 final class Wakeups {
     private static final Logger LOG = LoggerFactory.getLogger(Wakeups.class);
@@ -22,10 +21,15 @@ final class Wakeups {
 
     private static final int MORE_SELDOM = 8;
 
-    private final Coordinator coordinator;
-    private final ReentrantLock lock;
+    private final String name;
+    private final WaitQueue queue;
+    private final PendingWork work;
+    private final Combiner combiner;
     private final Environment environment;
     private final long recheckNanos;
+
+    /** Waiting callers were refused; a slot that is freed before the watch begins is found by asking once more. */
+    private boolean watchWanted;
 
     private BackendSession.@Nullable Watch watch;
     private boolean watchTried;
@@ -46,45 +50,56 @@ final class Wakeups {
 
     private boolean idle;
 
-    Wakeups(Coordinator coordinator, ReentrantLock lock, Environment environment, ClientSettings settings) {
-        this.coordinator = coordinator;
-        this.lock = lock;
+    Wakeups(
+            String name,
+            WaitQueue queue,
+            PendingWork work,
+            Combiner combiner,
+            Environment environment,
+            ClientSettings settings) {
+        this.name = name;
+        this.queue = queue;
+        this.work = work;
+        this.combiner = combiner;
         this.environment = environment;
         this.recheckNanos = settings.recheck().toNanos();
     }
 
-    /** Whether the waiters that were just refused need a watch first, and then another look: what was freed in between. */
-    boolean needsWatch() {
-        return watch == null && !watchTried;
+    /** Whether the watch is to be opened, or to be closed. */
+    boolean isWatchDue() {
+        return mayWatch() || isWatchIdle();
     }
 
-    /** Opens the watch. Without the lock; only by the thread that does the exchange. */
-    void open(BackendSession session, int generation) {
-        BackendSession.Watch opened = null;
+    /** The waiters that were just refused need a watch first, and then another look: what was freed in between. */
+    private boolean mayWatch() {
+        return watchWanted && queue.isAnyoneWaiting() && watch == null && !watchTried;
+    }
+
+    /** Whether the watch is to be opened now, which the caller does. */
+    boolean takeWatch() {
+        boolean due = mayWatch();
+        watchWanted &= !due;
+        return due;
+    }
+
+    /** Opens the watch, without the lock. Null if the backend cannot be watched now. */
+    BackendSession.@Nullable Watch open(BackendSession session) {
         try {
-            opened = session.watch(this::hint);
+            return session.watch(() -> combiner.passOnAfter(this::hint));
         } catch (RuntimeException | Error e) {
-            LOG.info("Semaphore '{}' cannot be watched now, asking on a timer: {}", coordinator.name(), e.toString());
-        }
-        boolean kept;
-        lock.lock();
-        try {
-            kept = coordinator.isCurrent(generation);
-            if (kept) {
-                watch = opened;
-                watchTried = true;
-            }
-        } finally {
-            lock.unlock();
-        }
-        if (!kept && opened != null) {
-            opened.close();
+            LOG.info("Semaphore '{}' cannot be watched now, asking on a timer: {}", name, e.toString());
+            return null;
         }
     }
 
-    /** Whether the watch has outlasted its waiters and is to be closed. */
-    boolean isIdle() {
-        return idle;
+    void opened(BackendSession.@Nullable Watch opened) {
+        watch = opened;
+        watchTried = true;
+    }
+
+    /** Whether the backend is still watched for waiters of whom none is left. */
+    boolean isWatchIdle() {
+        return idle && !queue.isAnyoneWaiting();
     }
 
     /** Forgets the watch of a session that has ended, or whose waiters are gone. Returns it for closing, without the lock. */
@@ -97,18 +112,13 @@ final class Wakeups {
     }
 
     private void hint() {
-        lock.lock();
-        try {
-            farBack = false;
-            coordinator.hinted();
-        } finally {
-            lock.unlock();
-        }
-        coordinator.passOn();
+        farBack = false;
+        work.resume();
     }
 
-    /** Waiters were refused: look again on a timer. */
+    /** Waiters were refused: look again on a timer, and at hints. */
     void afterRefusal(Deadline earliest, int ahead) {
+        watchWanted = true;
         farBack = ahead >= FAR_BACK;
         lookLater(earliest);
     }
@@ -135,7 +145,7 @@ final class Wakeups {
             timer.cancel();
         }
         check = instant;
-        timer = environment.schedule(this::onTimer, instant.nanosFrom(environment.nanoTime()));
+        timer = combiner.later(this::onTimer, instant.nanosFrom(environment.nanoTime()));
     }
 
     /** Nobody waits any more. */
@@ -148,20 +158,14 @@ final class Wakeups {
     }
 
     private void onTimer() {
-        lock.lock();
-        try {
-            check = Deadline.NEVER;
-            timer = null;
-            long now = environment.nanoTime();
-            if (coordinator.isAnyoneWaiting()) {
-                askIfDue(now);
-            } else {
-                linger(now);
-            }
-        } finally {
-            lock.unlock();
+        check = Deadline.NEVER;
+        timer = null;
+        long now = environment.nanoTime();
+        if (queue.isAnyoneWaiting()) {
+            askIfDue(now);
+        } else {
+            linger(now);
         }
-        coordinator.driveAll();
     }
 
     private void linger(long now) {
@@ -187,7 +191,7 @@ final class Wakeups {
         recheck = Deadline.NEVER;
         // A backend that could not be watched a while ago may be able to now.
         watchTried = watch != null;
-        coordinator.ask();
+        work.ask();
         // Also when the exchange does not come about now, for another one is under way, somebody has to look again.
         lookLater(Deadline.NEVER);
     }

@@ -12,7 +12,7 @@ class LossListenersTest {
     private static final PermitLoss LOSS = new PermitLoss("exports", 1, LossCause.TAKEN_BY_BACKEND, "because");
 
     private final SteppedEnvironment environment = new SteppedEnvironment();
-    private final LossListeners listeners = new LossListeners(environment);
+    private final HeldPermit.LossListeners listeners = new HeldPermit.LossListeners(environment);
     private final List<PermitLoss> told = new ArrayList<>();
 
     @Test

@@ -58,12 +58,20 @@ class WaitQueueTest {
     }
 
     @Test
-    void everybodyCanBeTaken() {
+    void aQueueThatStopsEndsEveryCallAndSaysWhyNoneMayCome() {
         AcquireCall waiting = add(1);
         AcquireCall attempt = new AcquireCall(1, Deadline.NEVER, true, () -> {});
         queue.add(attempt);
-        assertThat(queue.takeAll()).containsExactlyInAnyOrder(waiting, attempt);
-        assertThat(queue.takeAll()).isEmpty();
+        assertThat(queue.refusal()).isNull();
+        queue.stop(() -> new IllegalStateException("stopped"));
+        assertThat(List.of(waiting, attempt))
+                .allSatisfy(call -> assertThatThrownBy(call::outcome).hasMessage("stopped"));
+        assertThat(queue.isAnyoneWaiting() || queue.hasAttempts()).isFalse();
+        assertThat(queue.isClosed()).isFalse();
+        queue.close(() -> new IllegalStateException("closed"));
+        queue.stop(() -> new IllegalStateException("stopped after that"));
+        assertThat(queue.isClosed()).isTrue();
+        assertThat(queue.refusal()).hasMessage("closed");
     }
 
     @Test

@@ -65,23 +65,23 @@ class PlantedBugsTest {
                     "the next in the queue are not asked for when a request was larger than the limit",
                     "11.2",
                     "those behind a request that is larger than the limit",
-                    "Settlement.java",
-                    ": Failures.missing(coordinator.name())); work.ask();",
-                    ": Failures.missing(coordinator.name()));"),
+                    "Exchanges.java",
+                    ": Failures.missing(name)); work.ask();",
+                    ": Failures.missing(name));"),
             engine(
                     "what was granted to a call that has ended is kept",
                     "3.6",
                     "the grants to cancelled calls kept a slot",
-                    "Settlement.java",
-                    "holds.stream().filter(hold -> !keeper.isLost(hold)).forEach(this::place);",
+                    "Slots.java",
+                    "news.stream().filter(hold -> !isLostEarly(hold)).forEach(this::place);",
                     ""),
             engine(
                     "a release that certainly failed is not tried again",
                     "4.6",
                     "is tried again when the link is whole",
-                    "Exchanges.java",
-                    "work.keep(postponed); outage.retryLater();",
-                    "outage.retryLater();"));
+                    "Outage.java",
+                    "work.keep(postponed); retryLater();",
+                    "retryLater();"));
 
     @TempDir
     Path folder;

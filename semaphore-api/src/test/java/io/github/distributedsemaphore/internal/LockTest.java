@@ -1,0 +1,86 @@
+package io.github.distributedsemaphore.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.memory.MemoryBackend;
+import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** How often the lock is taken when nobody else wants anything. */
+class LockTest {
+    private final SteppedEnvironment environment = new SteppedEnvironment();
+    private final MemoryServer server =
+            new MemoryServer(environment::nanoTime, Duration.ofSeconds(9), MemoryServer.ALL, environment::execute);
+    private final Counted lock = new Counted();
+
+    private static final class Counted extends CoordinatorLock {
+        private static final long serialVersionUID = 1L;
+        private int taken;
+
+        @Override
+        public void lock() {
+            super.lock();
+            taken++;
+        }
+
+        int taken() {
+            int counted = taken;
+            taken = 0;
+            return counted;
+        }
+    }
+
+    private Coordinator coordinator(@Nullable Executor network) {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, "")) {
+            @Override
+            protected @Nullable Executor network() {
+                return network;
+            }
+        };
+        backend.admin().create("counted", 1);
+        Coordinator coordinator = new Coordinator(
+                "counted",
+                backend,
+                ClientSettings.from(BackendUri.parse("memory:")),
+                environment,
+                new Outage.Retries(environment),
+                new Ledger.Listeners(),
+                lock);
+        // Opens the session, and starts the renewals.
+        coordinator.releaseQuietly(coordinator.acquisition().attempt(1));
+        lock.taken();
+        return coordinator;
+    }
+
+    @Test
+    void anAttemptTakesTheLockTwiceAndSoDoesARelease() {
+        Coordinator coordinator = coordinator(null);
+        List<HeldPermit> permits = coordinator.acquisition().attempt(1);
+        assertThat(lock.taken()).isEqualTo(2);
+        coordinator.releaseQuietly(permits);
+        assertThat(lock.taken()).isEqualTo(2);
+    }
+
+    @Test
+    void anAcquireThatDoesNotWaitInTheBackendTakesItThreeTimes() throws InterruptedException {
+        Coordinator coordinator = coordinator(environment::execute);
+        List<HeldPermit> permits = coordinator.acquisition().await(1, Deadline.NEVER);
+        assertThat(lock.taken()).isEqualTo(3);
+        assertThat(permits).hasSize(1);
+    }
+
+    @Test
+    void anAcquireThatAWorkerDoesTakesItTwice() throws InterruptedException {
+        Coordinator coordinator = coordinator(null);
+        List<HeldPermit> permits = coordinator.acquisition().await(1, Deadline.NEVER);
+        assertThat(lock.taken()).isEqualTo(2);
+        assertThat(permits).hasSize(1);
+    }
+}
