@@ -7,13 +7,16 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The kit, compiled with JUnit 6, runs on JUnit 5.12 too, which Spring Boot 3.5 manages. */
 class OldestJUnitTest {
     @Test
+    @Timeout(value = 10, unit = TimeUnit.MINUTES) // a part of the kit, in which each test has a time-out of its own
     void theKitRunsOnJUnit512(@TempDir Path folder) throws IOException, InterruptedException {
         Process run = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
