@@ -25,6 +25,9 @@ module io.github.distributedsemaphore.tck {
     exports io.github.distributedsemaphore.tck.session;
     exports io.github.distributedsemaphore.tck.storms;
 
+    provides org.junit.platform.launcher.TestExecutionListener with
+            io.github.distributedsemaphore.tck.jvms.PlannedTests;
+
     // JUnit calls the contracts reflectively. A plain module with "opens": Error Prone misreads the Javadoc of an open
     // one.
     opens io.github.distributedsemaphore.tck;
@@ -34,4 +37,10 @@ module io.github.distributedsemaphore.tck {
     opens io.github.distributedsemaphore.tck.rules;
     opens io.github.distributedsemaphore.tck.session;
     opens io.github.distributedsemaphore.tck.storms;
+
+    // What goes between JVMs goes as JSON.
+    opens io.github.distributedsemaphore.tck.jvms to
+            com.google.gson;
+    opens io.github.distributedsemaphore.tck.report to
+            com.google.gson;
 }

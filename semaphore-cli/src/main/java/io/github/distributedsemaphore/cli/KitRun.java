@@ -34,9 +34,10 @@ final class KitRun {
         Thread tidying = new Thread(KitRunner::abandon, "semaphore-tck-tidying");
         Runtime.getRuntime().addShutdownHook(tidying);
         try {
+            System.setProperty(UserServerTck.BACKEND, backend);
             TckProgress progress = TckProgress.on(err);
             KitRunner.Outcome outcome =
-                    KitRunner.run(new UserServerHarness(backend), settings, Set.copyOf(sections), folder, progress);
+                    KitRunner.run(UserServerTck.class, settings, Set.copyOf(sections), folder, progress);
             progress.end();
             return tell(outcome, targets);
         } finally {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeAll;
 
 /**
  * The kit on a cluster of three servers, with their data on disk, through one that does not lead, and with the sections that stop
- * the whole cluster. Only with {@code -Dkit.elsewhere=none}: it takes ten minutes and a machine that does little else.
+ * the whole cluster. Only with {@code -Dkit.cluster=true}: it takes ten minutes and a machine that does little else.
  */
 class ClusterConsulTckTest extends SemaphoreTck {
     private static final int SIZE = 3;
@@ -22,8 +22,7 @@ class ClusterConsulTckTest extends SemaphoreTck {
     @BeforeAll
     static void start() throws IOException {
         Assumptions.assumeTrue(
-                System.getProperty("kit.elsewhere", "").equals("none"),
-                "three servers are started with -Dkit.elsewhere=none only");
+                Boolean.getBoolean("kit.cluster"), "three servers are started with -Dkit.cluster=true only");
         Path data = Files.createTempDirectory("consul-kit");
         String root = UUID.randomUUID().toString();
         List<ConsulAgent> servers = ConsulAgent.cluster(data, SIZE, root, ConsulServer.rights(root, "allow"));

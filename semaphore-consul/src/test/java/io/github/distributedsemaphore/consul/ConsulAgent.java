@@ -2,17 +2,15 @@ package io.github.distributedsemaphore.consul;
 
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.File;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A process of the {@code consul} command that serves a test, on free ports of the loopback. It can be killed, and started
@@ -25,7 +23,7 @@ final class ConsulAgent implements AutoCloseable {
     private final ConsulServer server;
     private final int serverPort;
     private final Path data;
-    private Process process;
+    private final ProcessServer process = new ProcessServer("Consul");
 
     private ConsulAgent(Path data, List<Integer> ports, String token, List<String> options) {
         this.data = data;
@@ -145,57 +143,38 @@ final class ConsulAgent implements AutoCloseable {
     }
 
     boolean isRunning() {
-        return process.isAlive();
+        return process.isRunning();
     }
 
     long pid() {
-        return process.pid();
+        return process.process().pid();
     }
 
     /** Starts the process, again if need be; does not wait until it serves. */
     void start() {
-        try {
-            process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        process.start(command, () -> true);
     }
 
     /** Waits until it serves what only a leader can. */
     void awaitLeader() {
         await("the Consul agent at " + server.address() + " has a leader")
                 .atMost(PATIENCE)
-                .failFast("the Consul agent has ended", () -> !process.isAlive())
+                .failFast("the Consul agent has ended", () -> !process.isRunning())
                 .until(server::hasLeader);
     }
 
     /** Ends it as {@code kill -9} does. */
     void kill() {
-        process.destroyForcibly();
-        awaitEnd();
+        process.kill();
     }
 
     /** Ends it in order, as an operator does. */
     void stop() {
-        process.destroy();
-        awaitEnd();
-    }
-
-    private void awaitEnd() {
-        try {
-            if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-                throw new IllegalStateException("Consul process " + process.pid() + " does not end");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        process.stop();
     }
 
     @Override
     public void close() {
-        kill();
+        process.close();
     }
 }

@@ -20,6 +20,9 @@ class ConsulHarness extends UriHarness implements StateProbe {
     /** The shortest that Consul can do: rules that kill a holder wait for it. */
     private static final String SETTINGS = "?detection=22s";
 
+    /** Sessions end by their time only, also when servers come and go. */
+    private static final String NODE = "&node=" + ConsulServer.NODE;
+
     private final ConsulServer server;
     private final String root;
     private final String settings;
@@ -38,19 +41,14 @@ class ConsulHarness extends UriHarness implements StateProbe {
         super("consul://" + server.address() + SETTINGS + "&prefix=" + root + more);
         this.server = server;
         this.root = root;
-        this.settings = SETTINGS + "&prefix=" + root + more;
+        this.settings = SETTINGS + "&prefix=" + root + NODE;
         this.servers = servers;
     }
 
-    /** With sessions that end by their time only, also when servers come and go. */
-    static ConsulHarness ofNode() {
-        return ofNode(ConsulServer.shared(), 1);
-    }
-
-    /** The same at a server; so many serve the sections that stop them. */
+    /** At a server, with sessions that end by their time only. So many servers serve the sections that stop them. */
     static ConsulHarness ofNode(ConsulServer server, int servers) {
         server.registerNode();
-        return new ConsulHarness(server, "tck/" + UUID.randomUUID(), "&node=" + ConsulServer.NODE, servers);
+        return new ConsulHarness(server, "tck/" + UUID.randomUUID(), NODE, servers);
     }
 
     @Override

@@ -3,13 +3,16 @@ package io.github.distributedsemaphore.consul;
 import io.github.distributedsemaphore.tck.SemaphoreTck;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 
-/**
- * The compatibility kit on a real agent, but for the sections that the build leaves to test classes of their own, which run
- * side by side: see the module's POM.
- */
+/** The compatibility kit on real agents, one for each JVM. */
 class ConsulTckTest extends SemaphoreTck {
     @Override
     public SemaphoreTckHarness harness() {
-        return System.getProperty("kit.elsewhere", "").equals("none") ? ConsulHarness.ofNode() : new ConsulHarness();
+        return new ConsulHarness();
+    }
+
+    /** Most of the time is waiting for the end of Consul's sessions, 20 s at least. */
+    @Override
+    public int jvms() {
+        return 6;
     }
 }

@@ -13,8 +13,8 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The kit on a Consul in a container, which may be newer than the one on the PATH, but for what stops servers; with {@code
- * -Dkit.elsewhere=none} also the sections that wait long. {@code -Dconsul.address=host:port} runs all tests on any agent.
+ * The kit on a Consul in a container, which may be newer than the one on the PATH, but for what stops servers. {@code
+ * -Dconsul.address=host:port} runs all tests on any agent.
  */
 class ContainerConsulTckTest extends SemaphoreTck {
     private static final int PORT = 8500;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.jdbc;
 
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -10,10 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * A database server of the tests' own, with its data in a temporary folder, on a free port of the loopback. Where the tests run as
@@ -22,15 +20,15 @@ import java.util.stream.Stream;
 abstract class DatabaseServer implements AutoCloseable {
     static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
-    final Path folder;
+    final ProcessServer process;
     final int port = FreePorts.choose(1).get(0);
     private final String user;
 
     DatabaseServer(String product, String user) {
         this.user = user;
+        this.process = new ProcessServer(product);
         try {
-            folder = Files.createTempDirectory("semaphore-" + product);
-            own(folder);
+            own(process.folder());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -40,43 +38,6 @@ abstract class DatabaseServer implements AutoCloseable {
         if (IS_ROOT) {
             Files.setOwner(
                     path, path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName(user));
-        }
-    }
-
-    final Path data() {
-        return folder.resolve("data");
-    }
-
-    /** What the server and its tools have said. */
-    final String log() {
-        try {
-            return Files.readString(folder.resolve("log"));
-        } catch (IOException e) {
-            return e.toString();
-        }
-    }
-
-    final Process begin(List<String> command) {
-        try {
-            return new ProcessBuilder(command)
-                    .directory(folder.toFile())
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.appendTo(
-                            folder.resolve("log").toFile()))
-                    .start();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    final void run(List<String> command) {
-        try {
-            Process program = begin(command);
-            if (!program.waitFor(60, TimeUnit.SECONDS) || program.exitValue() != 0) {
-                throw new IllegalStateException(command + " failed: " + log());
-            }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted", e);
         }
     }
 
@@ -112,15 +73,7 @@ abstract class DatabaseServer implements AutoCloseable {
     }
 
     @Override
-    public abstract void close();
-
-    static void delete(Path folder) {
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    public void close() {
+        process.close();
     }
 }

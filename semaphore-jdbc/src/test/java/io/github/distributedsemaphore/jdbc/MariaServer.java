@@ -1,40 +1,35 @@
 package io.github.distributedsemaphore.jdbc;
 
-import static org.awaitility.Awaitility.await;
-
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A MariaDB server of the tests' own. */
 final class MariaServer extends DatabaseServer {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
-    private final Process process;
-
     MariaServer() {
-        super("mariadb", "mysql");
-        String data = "--datadir=" + data();
-        run(command(
-                "mariadb-install-db",
-                "--no-defaults",
-                data,
-                "--auth-root-authentication-method=normal",
-                "--skip-test-db"));
-        process = begin(command(
+        super("MariaDB", "mysql");
+        String data = "--datadir=" + process.data();
+        process.run(
+                command(
+                        "mariadb-install-db",
+                        "--no-defaults",
+                        data,
+                        "--auth-root-authentication-method=normal",
+                        "--skip-test-db"),
+                "");
+        List<String> command = command(
                 "mariadbd",
                 "--no-defaults",
                 data,
                 "--port=" + port,
                 "--bind-address=127.0.0.1",
-                "--socket=" + folder.resolve("socket"),
-                "--pid-file=" + folder.resolve("pid"),
+                "--socket=" + process.folder().resolve("socket"),
+                "--pid-file=" + process.folder().resolve("pid"),
                 "--max-connections=300",
-                "--skip-name-resolve"));
-        await("MariaDB serves").atMost(PATIENCE).until(this::serves);
+                "--skip-name-resolve");
+        process.start(command, this::serves);
         execute("CREATE DATABASE app", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON app.* TO app");
     }
 
@@ -47,9 +42,6 @@ final class MariaServer extends DatabaseServer {
     }
 
     private boolean serves() {
-        if (!process.isAlive()) {
-            throw new IllegalStateException("MariaDB ended: " + log());
-        }
         try (Connection connection = connect()) {
             return connection.isValid(1);
         } catch (SQLException e) {
@@ -64,12 +56,5 @@ final class MariaServer extends DatabaseServer {
 
     String uri(String settings) {
         return "jdbc:mariadb://127.0.0.1:" + port + "/app?user=app&password=app" + settings;
-    }
-
-    @Override
-    public void close() {
-        process.destroyForcibly();
-        process.onExit().join();
-        delete(folder);
     }
 }

@@ -7,7 +7,7 @@ import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.util.Map;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
-/** The kit on a real MariaDB, at level 1, on demand: -Dkit.mariadb=true -Dkit.elsewhere=none -Dtest=MariaTckTest. */
+/** The kit on a real MariaDB, at level 1, on demand: -Dkit.mariadb=true -Dtest=MariaTckTest. */
 @EnabledIfSystemProperty(named = "kit.mariadb", matches = "true")
 class MariaTckTest extends SemaphoreTck {
     /** Started when it is wanted first. The kit looks what is left after all tests, so it ends with the JVM. */

@@ -49,7 +49,7 @@ final class PostgresControl implements ServerControl {
 
     @Override
     public synchronized boolean isRunning() {
-        return server.isRunning();
+        return server.process.isRunning();
     }
 
     @Override
@@ -68,7 +68,7 @@ final class PostgresControl implements ServerControl {
 
     @Override
     public synchronized void kill() {
-        server.kill();
+        server.process.kill();
     }
 
     @Override
@@ -78,12 +78,12 @@ final class PostgresControl implements ServerControl {
 
     @Override
     public synchronized String incarnation() {
-        return Long.toString(server.pid());
+        return Long.toString(server.process.process().pid());
     }
 
     @Override
     public synchronized List<Long> processes() {
-        return server.processes();
+        return server.process.processes();
     }
 
     @Override
@@ -156,7 +156,7 @@ final class PostgresControl implements ServerControl {
         @Override
         public void promote() {
             synchronized (PostgresControl.this) {
-                server.kill();
+                server.process.kill();
                 server.close();
                 standby.promote();
                 server = standby;

@@ -1,7 +1,5 @@
 package io.github.distributedsemaphore.jdbc;
 
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -12,13 +10,10 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** A PostgreSQL server of the tests' own, made by {@code initdb}. PostgreSQL refuses to run as root. */
 final class PostgresServer extends DatabaseServer {
@@ -26,13 +21,10 @@ final class PostgresServer extends DatabaseServer {
     static final String PASSWORD = "operator-5d21-password";
     static final String DATABASE = "app";
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
 
-    private volatile @Nullable Process process;
-
     private PostgresServer() {
-        super("postgresql", "postgres");
+        super("PostgreSQL", "postgres");
     }
 
     /** Started when it is wanted first; ends with the JVM. */
@@ -66,7 +58,7 @@ final class PostgresServer extends DatabaseServer {
     Path install(String name, String content) {
         try {
             Path file = Files.createFile(
-                    folder.resolve(name),
+                    process.folder().resolve(name),
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(file, content);
             own(file);
@@ -80,17 +72,18 @@ final class PostgresServer extends DatabaseServer {
     void initialize() {
         try {
             Path password = install("password", PASSWORD);
-            run(command(
+            List<String> command = command(
                     "initdb",
                     "-D",
-                    data().toString(),
+                    process.data().toString(),
                     "-U",
                     USER,
                     "--pwfile=" + password,
                     "-A",
                     "scram-sha-256",
                     "-E",
-                    "UTF8"));
+                    "UTF8");
+            process.run(command, "");
             Files.delete(password);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -100,10 +93,10 @@ final class PostgresServer extends DatabaseServer {
     /** Makes this one a copy of another one that follows it. */
     static PostgresServer replicaOf(PostgresServer primary) {
         PostgresServer replica = new PostgresServer();
-        replica.run(command(
+        List<String> command = command(
                 "pg_basebackup",
                 "-D",
-                replica.data().toString(),
+                replica.process.data().toString(),
                 "-R",
                 "-X",
                 "stream",
@@ -111,7 +104,8 @@ final class PostgresServer extends DatabaseServer {
                 "fast",
                 "-d",
                 "host=127.0.0.1 port=" + primary.port + " user=" + USER + " password=" + PASSWORD
-                        + " application_name=replica"));
+                        + " application_name=replica");
+        replica.process.run(command, "");
         replica.start();
         return replica;
     }
@@ -144,10 +138,10 @@ final class PostgresServer extends DatabaseServer {
     }
 
     void start() {
-        process = begin(command(
+        List<String> command = command(
                 "postgres",
                 "-D",
-                data().toString(),
+                process.data().toString(),
                 "-p",
                 Integer.toString(port),
                 "-h",
@@ -160,17 +154,11 @@ final class PostgresServer extends DatabaseServer {
                 "-c",
                 "autovacuum=off",
                 "-c",
-                "shared_buffers=32MB"));
-        await("PostgreSQL serves")
-                .atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(20))
-                .until(this::serves);
+                "shared_buffers=32MB");
+        process.start(command, this::serves);
     }
 
     private boolean serves() {
-        if (!isRunning()) {
-            throw new IllegalStateException("PostgreSQL ended: " + log());
-        }
         try (Connection connection = connect("postgres");
                 Statement statement = connection.createStatement();
                 ResultSet found = statement.executeQuery("SELECT pg_is_in_recovery(), EXISTS (SELECT FROM pg_database"
@@ -185,72 +173,19 @@ final class PostgresServer extends DatabaseServer {
         }
     }
 
-    boolean isRunning() {
-        return process != null && process.isAlive();
-    }
-
-    long pid() {
-        return process.pid();
-    }
-
-    /** The server and all of its own processes. */
-    List<Long> processes() {
-        return Stream.concat(Stream.of(process.toHandle()), process.descendants())
-                .map(ProcessHandle::pid)
-                .toList();
-    }
-
     /** Ends it at once but in order: what PostgreSQL calls a fast shutdown. */
     void stop() {
-        signal("INT");
-        awaitEnd();
-    }
-
-    /** With SIGKILL, and its own processes with it: those would go on for a while. */
-    void kill() {
-        List<ProcessHandle> all = Stream.concat(process.descendants(), Stream.of(process.toHandle()))
-                .toList();
-        all.forEach(ProcessHandle::destroyForcibly);
-        awaitEnd();
-        await("all of PostgreSQL has ended")
-                .atMost(PATIENCE)
-                .until(() -> all.stream().noneMatch(ProcessHandle::isAlive));
-    }
-
-    private void signal(String name) {
-        try {
-            int status = new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
-                    .inheritIO()
-                    .start()
-                    .waitFor();
-            if (status != 0) {
-                throw new IllegalStateException("kill -" + name + " ended with " + status);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted", e);
-        }
-    }
-
-    private void awaitEnd() {
-        try {
-            if (!process.waitFor(30, TimeUnit.SECONDS)) {
-                throw new IllegalStateException("PostgreSQL does not end");
-            }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted", e);
-        }
+        process.stop("INT");
     }
 
     /** Removes all data of the stopped server. */
     void wipe() {
-        delete(data());
+        process.wipe();
         initialize();
     }
 
     void promote() {
-        run(command("pg_ctl", "promote", "-w", "-D", data().toString()));
+        process.run(command("pg_ctl", "promote", "-w", "-D", process.data().toString()), "");
     }
 
     /** A connection of an operator, past the adapter. */
@@ -272,13 +207,5 @@ final class PostgresServer extends DatabaseServer {
 
     String uri(String settings) {
         return uri(USER, PASSWORD, settings);
-    }
-
-    @Override
-    public void close() {
-        if (isRunning()) {
-            kill();
-        }
-        delete(folder);
     }
 }

@@ -49,7 +49,7 @@ class ReplicaTest {
                 DistributedSemaphore jobs = client.semaphore("jobs");
                 Permit first = jobs.acquire(PATIENCE);
                 Permit second = jobs.acquire(PATIENCE);
-                primary.kill();
+                primary.process.kill();
                 standby.promote();
 
                 // Each was answered before the kill, the second one right before.
@@ -80,7 +80,7 @@ class ReplicaTest {
                         .until(() -> standby.query("SELECT pid FROM pg_stat_wal_receiver")
                                 .isEmpty());
                 Permit lost = client.semaphore("jobs").acquire(PATIENCE);
-                primary.kill();
+                primary.process.kill();
                 standby.promote();
 
                 awaitHeld(kept);

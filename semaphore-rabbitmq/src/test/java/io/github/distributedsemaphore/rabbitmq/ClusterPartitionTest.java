@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.tck.cluster.ClusterTck;
 import io.github.distributedsemaphore.tck.cluster.Host;
 import io.github.distributedsemaphore.tck.cluster.Network;
 import io.github.distributedsemaphore.tck.cluster.Node;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -239,7 +240,7 @@ class ClusterPartitionTest extends ClusterTck {
 
         @Override
         public void close() {
-            ErlangHome.delete(folder);
+            ProcessServer.delete(folder);
         }
     }
 }

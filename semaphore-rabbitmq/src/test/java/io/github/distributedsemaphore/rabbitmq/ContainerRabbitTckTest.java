@@ -17,8 +17,7 @@ import org.testcontainers.images.builder.Transferable;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The kit on RabbitMQ 4 in a container, but for what stops the broker; with {@code -Dkit.elsewhere=none} the sections that disturb
- * links too. {@code -Drabbitmq.uri} runs all tests on any broker.
+ * The kit on RabbitMQ 4 in a container, but for what stops the broker. {@code -Drabbitmq.uri} runs all tests on any broker.
  */
 class ContainerRabbitTckTest extends SemaphoreTck {
     private static final int PORT = 5672;

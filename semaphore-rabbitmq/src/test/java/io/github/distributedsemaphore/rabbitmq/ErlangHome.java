@@ -1,30 +1,22 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.github.distributedsemaphore.tck.link.FreePorts;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 
 /**
  * What brokers that know each other have in common: a folder, a cookie and a port mapper, which are nobody else's. All that was
  * started in it ends with it, or with the JVM. Thread-safe.
  */
 final class ErlangHome implements AutoCloseable {
-    /** The exit status of a process that a signal ended. */
-    static final int SIGKILL = 128 + 9;
-
-    static final int SIGTERM = 128 + 15;
-
     private static final Set<ErlangHome> OPEN = ConcurrentHashMap.newKeySet();
 
     static {
@@ -43,7 +35,9 @@ final class ErlangHome implements AutoCloseable {
                     folder.resolve(".erlang.cookie"), UUID.randomUUID().toString());
             Files.setPosixFilePermissions(cookie, PosixFilePermissions.fromString("r--------"));
             // Left to a broker it would be a daemon, which outlives all that use it.
-            own(process(List.of("epmd")).inheritIO().start());
+            ProcessBuilder mapper = new ProcessBuilder("epmd").inheritIO();
+            mapper.environment().putAll(environment());
+            own(mapper.start());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -65,14 +59,11 @@ final class ErlangHome implements AutoCloseable {
         }
     }
 
-    ProcessBuilder process(List<String> command) {
-        ProcessBuilder builder = new ProcessBuilder(command);
-        builder.environment()
-                .putAll(Map.of(
-                        "HOME", folder.toString(),
-                        "ERL_EPMD_PORT", Integer.toString(mapperPort),
-                        "ERL_EPMD_ADDRESS", "127.0.0.1"));
-        return builder;
+    Map<String, String> environment() {
+        return Map.of(
+                "HOME", folder.toString(),
+                "ERL_EPMD_PORT", Integer.toString(mapperPort),
+                "ERL_EPMD_ADDRESS", "127.0.0.1");
     }
 
     void own(Process process) {
@@ -84,17 +75,7 @@ final class ErlangHome implements AutoCloseable {
         if (OPEN.remove(this)) {
             processes.forEach(Process::destroyForcibly);
             processes.forEach(process -> process.onExit().join());
-            delete(folder);
-        }
-    }
-
-    static void delete(Path folder) {
-        if (Files.exists(folder)) {
-            try (Stream<Path> files = Files.walk(folder)) {
-                files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            ProcessServer.delete(folder);
         }
     }
 }

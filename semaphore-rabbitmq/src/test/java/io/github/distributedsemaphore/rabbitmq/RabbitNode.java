@@ -1,21 +1,16 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** A broker of our own on free ports of the loopback. Not thread-safe, but for {@link #eval} and {@link #ctl}. */
@@ -23,28 +18,25 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
     /** Those of another version, by {@code ./verify --servers}, or Debian's. */
     static final String SCRIPTS = System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
 
-    private static final long START_SECONDS = 90;
     private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
-    private static final long STOP_SECONDS = 30;
 
     private final ErlangHome home;
-    private final Path folder;
+    private final ProcessServer process;
     private final int port = ErlangHome.freePort();
     private final int tlsPort = ErlangHome.freePort();
     private final String node = "test" + port + "@localhost";
-    private final Map<String, String> environment;
     private final Path erlCall = findErlCall();
-    private Process broker;
 
     private RabbitNode(ErlangHome home, List<String> configuration) throws IOException {
         this.home = home;
-        this.folder = home.newFolder("node" + port);
-        Certificate.make(folder);
+        this.process = new ProcessServer("RabbitMQ", home.newFolder("node" + port));
+        Certificate.make(process.folder());
         List<String> lines = new ArrayList<>(configuration());
         lines.addAll(configuration);
-        Files.write(folder.resolve("rabbitmq.conf"), lines);
-        this.environment = environment();
-        this.broker = launch();
+        Files.write(process.folder().resolve("rabbitmq.conf"), lines);
+        process.environment().putAll(home.environment());
+        process.environment().putAll(environment());
+        restart();
     }
 
     static boolean isInstalled() {
@@ -70,9 +62,9 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
                 "loopback_users = none",
                 "listeners.tcp.1 = 127.0.0.1:" + port,
                 "listeners.ssl.1 = 127.0.0.1:" + tlsPort,
-                "ssl_options.cacertfile = " + Certificate.file(folder),
-                "ssl_options.certfile = " + Certificate.file(folder),
-                "ssl_options.keyfile = " + Certificate.key(folder),
+                "ssl_options.cacertfile = " + Certificate.file(process.folder()),
+                "ssl_options.certfile = " + Certificate.file(process.folder()),
+                "ssl_options.keyfile = " + Certificate.key(process.folder()),
                 "ssl_options.verify = verify_none");
     }
 
@@ -83,21 +75,18 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
                 Map.entry("RABBITMQ_NODENAME", node),
                 Map.entry("RABBITMQ_NODE_PORT", Integer.toString(port)),
                 Map.entry("RABBITMQ_DIST_PORT", Integer.toString(ErlangHome.freePort())),
-                Map.entry("RABBITMQ_MNESIA_BASE", data().toString()),
-                Map.entry("RABBITMQ_LOG_BASE", folder.resolve("log").toString()),
+                Map.entry("RABBITMQ_MNESIA_BASE", process.data().toString()),
+                Map.entry("RABBITMQ_LOG_BASE", process.folder().resolve("logs").toString()),
                 Map.entry(
-                        "RABBITMQ_CONFIG_FILE", folder.resolve("rabbitmq.conf").toString()),
+                        "RABBITMQ_CONFIG_FILE",
+                        process.folder().resolve("rabbitmq.conf").toString()),
                 Map.entry(
                         "RABBITMQ_ENABLED_PLUGINS_FILE",
-                        folder.resolve("enabled_plugins").toString()),
-                Map.entry("RABBITMQ_PID_FILE", folder.resolve("pid").toString()),
+                        process.folder().resolve("enabled_plugins").toString()),
+                Map.entry("RABBITMQ_PID_FILE", process.folder().resolve("pid").toString()),
                 Map.entry(
                         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
                         "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none"));
-    }
-
-    private Path data() {
-        return folder.resolve("data");
     }
 
     String node() {
@@ -123,45 +112,30 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
 
     /** What to trust on {@link #tlsPort}. */
     Path certificate() {
-        return Certificate.file(folder);
+        return Certificate.file(process.folder());
     }
 
     /** The key of {@link #certificate}. */
     Path key() {
-        return Certificate.key(folder);
+        return Certificate.key(process.folder());
     }
 
     long pid() {
-        return broker.pid();
+        return process.process().pid();
     }
 
     boolean isRunning() {
-        return broker.isAlive();
+        return process.isRunning();
     }
 
-    private Process launch() throws IOException {
-        Path log = folder.resolve("broker.log");
-        Process started = process(List.of(SCRIPTS + "/rabbitmq-server"))
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
-                .start();
-        home.own(started);
-        awaitServing(started, log);
-        return started;
-    }
-
-    /** Starts the stopped broker again with its data. */
+    /** Starts the broker, again with its data. It answers a wrong protocol header with its own as soon as it serves. */
     void restart() {
-        try {
-            broker = launch();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        process.start(List.of(SCRIPTS + "/rabbitmq-server"), () -> ProcessServer.answer(port, "HELLO!!!") == 'A');
+        home.own(process.process());
     }
 
     void stop() {
-        broker.destroy();
-        awaitEnd(ErlangHome.SIGTERM, 0);
+        process.stop();
     }
 
     /**
@@ -174,72 +148,24 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        broker.destroyForcibly();
-        awaitEnd(ErlangHome.SIGKILL, ErlangHome.SIGKILL);
-    }
-
-    private void awaitEnd(int... statuses) {
-        try {
-            if (!broker.waitFor(STOP_SECONDS, TimeUnit.SECONDS)
-                    || Arrays.stream(statuses).noneMatch(status -> status == broker.exitValue())) {
-                throw new IllegalStateException("the broker did not end as it was told to: " + broker);
-            }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted while the broker was ending", e);
-        }
+        process.kill();
     }
 
     /** Removes what the stopped broker stored. */
     void wipe() {
-        ErlangHome.delete(data());
-    }
-
-    private ProcessBuilder process(List<String> command) {
-        ProcessBuilder builder = home.process(command);
-        builder.environment().putAll(environment);
-        return builder;
-    }
-
-    private void awaitServing(Process started, Path log) throws IOException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS);
-        while (!greets()) {
-            if (!started.isAlive() || System.nanoTime() - end > 0) {
-                started.destroyForcibly();
-                throw new IllegalStateException("The broker did not start:\n" + Files.readString(log));
-            }
-            pause();
-        }
-    }
-
-    /** Answers a wrong protocol header with its own as soon as it serves. */
-    private boolean greets() {
-        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-            socket.setSoTimeout(1_000);
-            socket.getOutputStream().write("HELLO!!!".getBytes(StandardCharsets.US_ASCII));
-            return socket.getInputStream().read() == 'A';
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private static void pause() {
-        try {
-            TimeUnit.MILLISECONDS.sleep(50);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted while the broker was starting", e);
-        }
+        process.wipe();
     }
 
     /** Enables or disables a plugin while the broker runs. */
     void plugin(String change, String plugin) {
-        run(List.of(SCRIPTS + "/rabbitmq-plugins", "-n", node, change, plugin), "");
+        process.run(List.of(SCRIPTS + "/rabbitmq-plugins", "-n", node, change, plugin), "");
     }
 
     @Override
     public String ctl(String... arguments) {
         List<String> command = new ArrayList<>(List.of(SCRIPTS + "/rabbitmqctl", "-n", node));
         command.addAll(List.of(arguments));
-        return run(command, "");
+        return process.run(command, "");
     }
 
     /** Takes some ten milliseconds where there is erl_call. */
@@ -248,7 +174,8 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         if (erlCall == null) {
             return ctl("eval", expression);
         }
-        String said = run(List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e"), expression + "\n");
+        String said =
+                process.run(List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e"), expression + "\n");
         if (!said.startsWith("{ok, ")) {
             throw new IllegalStateException(expression + " made " + said);
         }
@@ -261,26 +188,6 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
             return files.findFirst().orElse(null);
         } catch (IOException e) {
             return null;
-        }
-    }
-
-    private String run(List<String> command, String input) {
-        try {
-            Process process = process(command).redirectErrorStream(true).start();
-            try (OutputStream in = process.getOutputStream()) {
-                in.write(input.getBytes(StandardCharsets.UTF_8));
-            }
-            try (InputStream out = process.getInputStream()) {
-                String said = new String(out.readAllBytes(), StandardCharsets.UTF_8);
-                if (process.waitFor() != 0) {
-                    throw new IllegalStateException(command.get(0) + " failed: " + said);
-                }
-                return said;
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("interrupted while waiting for " + command.get(0), e);
         }
     }
 

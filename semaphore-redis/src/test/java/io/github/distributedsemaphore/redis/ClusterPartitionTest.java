@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.tck.cluster.ClusterTck;
 import io.github.distributedsemaphore.tck.cluster.Host;
 import io.github.distributedsemaphore.tck.cluster.Network;
 import io.github.distributedsemaphore.tck.cluster.Node;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -179,7 +180,7 @@ class ClusterPartitionTest extends ClusterTck {
 
         @Override
         public void close() {
-            RedisServer.delete(folder);
+            ProcessServer.delete(folder);
         }
     }
 }

@@ -1,8 +1,9 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.tck.agent.Signals;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
@@ -13,10 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * A server for tests: {@code redis-server} from the PATH, or else the {@linkplain EmbeddedRedis embedded one}, on a free port
@@ -27,18 +25,16 @@ public final class RedisServer implements KitServer {
     private static final Duration START = Duration.ofSeconds(20);
     private static final String SENTINEL = "--sentinel";
 
-    private final Path folder;
+    private final ProcessServer process = new ProcessServer("redis-server");
     private final String program;
     private final int port;
     private final List<String> options;
-    private Process process;
 
-    private RedisServer(String program, Path folder, int port, List<String> options) {
+    private RedisServer(String program, int port, List<String> options) {
         this.program = program;
-        this.folder = folder;
         this.port = port;
         this.options = options;
-        this.process = launch();
+        launch();
     }
 
     private static final class Shared {
@@ -68,11 +64,7 @@ public final class RedisServer implements KitServer {
     }
 
     private static RedisServer start(String program, int port, String... options) {
-        try {
-            return new RedisServer(program, Files.createTempDirectory("redis-test"), port, List.of(options));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return new RedisServer(program, port, List.of(options));
     }
 
     /** A node of a cluster that is to be. */
@@ -111,9 +103,9 @@ public final class RedisServer implements KitServer {
     private List<String> command() throws IOException {
         if (!options.isEmpty() && options.get(0).equals(SENTINEL)) {
             // A sentinel keeps in its file what it knows.
-            List<String> lines = new ArrayList<>(List.of("port " + port, "bind 127.0.0.1", "dir " + folder));
+            List<String> lines = new ArrayList<>(List.of("port " + port, "bind 127.0.0.1", "dir " + process.data()));
             lines.addAll(options.subList(1, options.size()));
-            Path file = folder.resolve("sentinel.conf");
+            Path file = process.folder().resolve("sentinel.conf");
             Files.write(file, lines);
             return List.of(program, file.toString(), SENTINEL);
         }
@@ -124,7 +116,7 @@ public final class RedisServer implements KitServer {
                 "--bind",
                 "127.0.0.1",
                 "--dir",
-                folder.toString(),
+                process.data().toString(),
                 "--save",
                 "",
                 "--appendonly",
@@ -133,31 +125,17 @@ public final class RedisServer implements KitServer {
         return command;
     }
 
-    private Process launch(String... more) {
+    private void launch(String... more) {
         try {
+            Files.createDirectories(process.data());
             List<String> command = new ArrayList<>(command());
             command.addAll(List.of(more));
-            Process started = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(new File(folder.toFile(), "log"))
-                    .start();
-            awaitReady(started);
-            return started;
-        } catch (IOException e) {
+            process.start(command, this::answers);
+        } catch (IOException | UncheckedIOException e) {
             throw new IllegalStateException(
                     "Cannot run " + program + ": install it (Debian: apt-get install redis-server), or give the address"
                             + " of a server of version 6.2 or newer by -Dsemaphore.redis.uri=redis://host:port",
                     e);
-        }
-    }
-
-    private void awaitReady(Process started) throws IOException {
-        long end = System.nanoTime() + START.toNanos();
-        while (!answers()) {
-            if (!started.isAlive() || System.nanoTime() - end > 0) {
-                throw new IOException("redis-server did not start: " + Files.readString(folder.resolve("log")));
-            }
-            Thread.onSpinWait();
         }
     }
 
@@ -226,54 +204,40 @@ public final class RedisServer implements KitServer {
     /** Ends it as a crash would. */
     @Override
     public void kill() {
-        process.destroyForcibly();
-        await();
+        process.kill();
     }
 
     /** Ends it in order. */
     @Override
     public void stop() {
-        process.destroy();
-        await();
+        process.stop();
     }
 
     @Override
     public boolean isRunning() {
-        return process.isAlive();
+        return process.isRunning();
     }
 
     /** Removes what a server that does not run has stored. */
     @Override
     public void wipe() {
-        if (isRunning()) {
-            throw new IllegalStateException("stop the server before its data are removed");
-        }
-        clean();
+        process.wipe();
     }
 
     @Override
     public List<Long> processes() {
-        return List.of(process.pid());
+        return List.of(process.process().pid());
     }
 
     /** Stops it without ending it: connections stay, answers do not come. */
     void freeze() {
-        try {
-            new ProcessBuilder("sh", "-c", "kill -STOP " + process.pid())
-                    .inheritIO()
-                    .start()
-                    .waitFor(10, TimeUnit.SECONDS);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        Signals.stop(process.process().pid());
     }
 
     /** Starts it again; it has its data when this returns. */
     @Override
     public void restart() {
-        process = launch();
+        launch();
         long end = System.nanoTime() + START.toNanos();
         while (say("PING").startsWith("-LOADING")) {
             if (System.nanoTime() - end > 0) {
@@ -285,36 +249,11 @@ public final class RedisServer implements KitServer {
 
     /** Starts it again with more options; it may still read its data when this returns. */
     void beginRestart(String... more) {
-        process = launch(more);
-    }
-
-    private void await() {
-        try {
-            if (!process.waitFor(10, TimeUnit.SECONDS)) {
-                throw new IllegalStateException("redis-server " + process.pid() + " does not end");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        launch(more);
     }
 
     @Override
     public void close() {
-        kill();
-        delete(folder);
-    }
-
-    private void clean() {
-        delete(folder);
-        folder.toFile().mkdir();
-    }
-
-    static void delete(Path folder) {
-        try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted(Comparator.reverseOrder())
-                    .forEach(file -> file.toFile().delete());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        process.close();
     }
 }

@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.tck.cluster.ClusterTck;
 import io.github.distributedsemaphore.tck.cluster.Host;
 import io.github.distributedsemaphore.tck.cluster.Network;
 import io.github.distributedsemaphore.tck.cluster.Node;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -176,7 +177,7 @@ class SentinelPartitionTest extends ClusterTck {
 
         @Override
         public void close() {
-            RedisServer.delete(folder);
+            ProcessServer.delete(folder);
         }
     }
 }

@@ -2,13 +2,10 @@ package io.github.distributedsemaphore.tck;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
-import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.tck.harness.ClientSpec;
-import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.jvms.PlannedTests;
 import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.run.TckSettings;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,7 +20,6 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /** Runs the kit without a build tool, one run at a time in a JVM. */
 public final class KitRunner {
     private static final String TEST_TIMEOUT = "10 m";
-    private static final Duration ANSWER = Duration.ofSeconds(30);
 
     private KitRunner() {}
 
@@ -64,46 +60,30 @@ public final class KitRunner {
     /**
      * Runs it, which takes minutes. What it stores is in a name space of its own, and removed again.
      *
-     * @param harness the backend; it is closed at the end
+     * @param kit the test class, which supplies the harness
      * @param settings {@code tck.mode}, {@code tck.seed} and so on, as {@link SemaphoreTck} has them
      * @param sections the tags of the sections to run; all if empty
      * @param reports a folder for the report
      * @param progress is told of each test as it ends
      * @return how it came out
      * @throws IllegalArgumentException if a setting is wrong
-     * @throws io.github.distributedsemaphore.SemaphoreException if the backend does not answer or refuses its client
      */
     public static synchronized Outcome run(
-            SemaphoreTckHarness harness,
+            Class<? extends SemaphoreTck> kit,
             Map<String, String> settings,
             Set<String> sections,
             Path reports,
             Consumer<Ended> progress) {
         TckSettings.from(settings::get);
-        requireAnswer(harness);
         KitListener listener = new KitListener(progress);
-        BackendTck.SUPPLIED.set(harness);
-        try {
-            execute(request(settings, sections, reports), listener);
-        } finally {
-            BackendTck.SUPPLIED.set(null);
-        }
-        return listener.outcome(reports.resolve(BackendTck.class.getSimpleName()));
+        execute(request(kit, settings, sections, reports), new PlannedTests(), listener);
+        return listener.outcome(reports.resolve(kit.getSimpleName()));
     }
 
-    /** An absent backend, or one that refuses its client, is reported once before all tests, not by each test. */
-    private static void requireAnswer(SemaphoreTckHarness harness) {
-        try (SemaphoreClient client = harness.connect(ClientSpec.plain())) {
-            client.ping(ANSWER);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted", e);
-        }
-    }
-
-    private static LauncherDiscoveryRequest request(Map<String, String> settings, Set<String> sections, Path reports) {
+    private static LauncherDiscoveryRequest request(
+            Class<? extends SemaphoreTck> kit, Map<String, String> settings, Set<String> sections, Path reports) {
         LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
-                .selectors(selectClass(BackendTck.class))
+                .selectors(selectClass(kit))
                 .configurationParameter("junit.jupiter.execution.timeout.default", TEST_TIMEOUT)
                 .configurationParameters(settings)
                 .configurationParameter("tck.reports", reports.toString());
@@ -113,12 +93,12 @@ public final class KitRunner {
         return request.build();
     }
 
-    private static void execute(LauncherDiscoveryRequest request, TestExecutionListener listener) {
+    private static void execute(LauncherDiscoveryRequest request, TestExecutionListener... listeners) {
         LauncherConfig plain = LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
                 .enableLauncherSessionListenerAutoRegistration(false)
                 .build();
-        LauncherFactory.create(plain).execute(request, listener);
+        LauncherFactory.create(plain).execute(request, listeners);
     }
 
     /**

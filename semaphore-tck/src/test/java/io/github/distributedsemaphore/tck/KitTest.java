@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 import static org.junit.platform.testkit.engine.EventConditions.event;
@@ -22,7 +21,6 @@ import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.Leftovers;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
-import io.github.distributedsemaphore.tck.rules.SafetyRules;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -211,11 +209,9 @@ class KitTest {
                 .assertThatEvents()
                 .haveExactly(
                         1,
-                        event(
-                                EventConditions.finishedWithFailure(
-                                        message(
-                                                text -> text.startsWith(
-                                                        "things are left at the backend by an earlier test, after the detection time: [key-1]")))));
+                        event(EventConditions.finishedWithFailure(message(
+                                text -> text.startsWith("things are left at the backend by an earlier test, after the"
+                                        + " detection time: [key-1]")))));
     }
 
     static class OverlooksAFailure extends Case {
@@ -393,14 +389,5 @@ class KitTest {
                         .get("state")
                         .getAsString())
                 .isEqualTo("untested");
-    }
-
-    @Test
-    void aMissingSectionIsNamed() {
-        assertThatCode(() -> KitSections.assertAllIn(MemoryTckTest.class)).doesNotThrowAnyException();
-        abstract class Some extends SafetyRules {}
-        assertThatThrownBy(() -> KitSections.assertAllIn(Some.class))
-                .hasMessageContaining("LivenessRules is not run")
-                .hasMessageNotContaining("SafetyRules");
     }
 }

@@ -40,7 +40,7 @@ class SemaphoreExtensionTest {
         Process run = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-cp",
-                        "target/oldest-jupiter/junit-oldest.jar" + File.pathSeparator + classPathWithoutJUnit(),
+                        "target/oldest-junit/junit.jar" + File.pathSeparator + classPathWithoutJUnit(),
                         "org.junit.platform.console.ConsoleLauncher",
                         "execute",
                         "--disable-banner",

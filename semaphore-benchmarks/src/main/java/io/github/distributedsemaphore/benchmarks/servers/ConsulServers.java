@@ -4,10 +4,10 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -16,40 +16,29 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /** Consul of our own: an agent in development mode, which keeps everything in memory, or three servers with their data on disk. */
 public final class ConsulServers implements MeasuredServer {
-    private static final Duration START = Duration.ofSeconds(60);
     private static final int PORTS = 4;
 
     private final HttpClient http = HttpClient.newHttpClient();
-    private final List<Process> processes = new ArrayList<>();
+    private final List<ProcessServer> processes = new ArrayList<>();
     private final List<Integer> ports;
 
     public ConsulServers(Path folder, int size) {
-        ports = freePorts(PORTS * size);
+        ports = FreePorts.choose(PORTS * size);
         for (int i = 0; i < size; i++) {
-            processes.add(start(size == 1 ? development() : server(folder, i, size), i));
-        }
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> processes.forEach(Process::destroyForcibly)));
-        awaitLeader();
-    }
-
-    private static List<Integer> freePorts(int number) {
-        List<ServerSocket> sockets = new ArrayList<>();
-        try {
-            for (int i = 0; i < number; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            List<Integer> free =
-                    sockets.stream().map(ServerSocket::getLocalPort).toList();
-            for (ServerSocket socket : sockets) {
-                socket.close();
-            }
-            return free;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            ProcessServer server = new ProcessServer("Consul", folder.resolve("consul-" + port(i, 0)));
+            processes.add(server);
+            List<String> command = command(i, size == 1 ? development() : server(server.data(), i, size));
+            // None serves before there is a leader, and no leader before all are there.
+            boolean isLast = i == size - 1;
+            MeasuredServer.start(
+                    server,
+                    command,
+                    () -> !isLast || IntStream.range(0, size).allMatch(this::answers),
+                    "Debian, as root: .ci/install-consul");
         }
     }
 
@@ -57,11 +46,10 @@ public final class ConsulServers implements MeasuredServer {
         return List.of("-dev", "-node", "bench");
     }
 
-    private List<String> server(Path folder, int number, int size) {
+    private List<String> server(Path data, int number, int size) {
         List<String> options = new ArrayList<>(List.of("-server", "-bootstrap-expect", Integer.toString(size)));
         options.addAll(List.of("-node", "bench" + number, "-retry-interval", "1s"));
-        options.addAll(
-                List.of("-data-dir", folder.resolve("consul-" + port(number, 0)).toString()));
+        options.addAll(List.of("-data-dir", data.toString()));
         for (int other = 0; other < size; other++) {
             options.addAll(List.of("-retry-join", "127.0.0.1:" + port(other, 2)));
         }
@@ -72,7 +60,7 @@ public final class ConsulServers implements MeasuredServer {
         return ports.get(PORTS * server + which);
     }
 
-    private Process start(List<String> options, int number) {
+    private List<String> command(int number, List<String> options) {
         List<String> command =
                 new ArrayList<>(List.of("consul", "agent", "-bind", "127.0.0.1", "-client", "127.0.0.1"));
         List<String> names = List.of("-http-port", "-server-port", "-serf-lan-port", "-serf-wan-port");
@@ -81,28 +69,7 @@ public final class ConsulServers implements MeasuredServer {
         }
         command.addAll(List.of("-dns-port", "-1", "-grpc-port", "-1", "-hcl", "disable_update_check = true"));
         command.addAll(options);
-        try {
-            return new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-        } catch (IOException e) {
-            throw new BrokenRunException(
-                    "no consul on the PATH; .ci/install-consul puts it there (Debian, as root)", e);
-        }
-    }
-
-    private void awaitLeader() {
-        long end = System.nanoTime() + START.toNanos();
-        for (int i = 0; i < processes.size(); i++) {
-            while (!answers(i)) {
-                if (!processes.get(i).isAlive() || System.nanoTime() - end > 0) {
-                    close();
-                    throw new BrokenRunException("consul did not start");
-                }
-                Thread.onSpinWait();
-            }
-        }
+        return command;
     }
 
     private boolean answers(int server) {
@@ -143,11 +110,9 @@ public final class ConsulServers implements MeasuredServer {
                 .getAsJsonObject("raft")
                 .get("last_log_index")
                 .getAsLong();
-        double micros = processes.stream()
-                .mapToLong(process ->
-                        process.info().totalCpuDuration().orElse(Duration.ZERO).toNanos())
-                .sum();
-        return new ServerUse(commits, micros / 1e3);
+        return new ServerUse(
+                commits,
+                processes.stream().mapToDouble(MeasuredServer::processorMicros).sum());
     }
 
     @Override
@@ -158,13 +123,6 @@ public final class ConsulServers implements MeasuredServer {
 
     @Override
     public void close() {
-        processes.forEach(Process::destroyForcibly);
-        try {
-            for (Process process : processes) {
-                process.waitFor(10, TimeUnit.SECONDS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        processes.forEach(ProcessServer::close);
     }
 }

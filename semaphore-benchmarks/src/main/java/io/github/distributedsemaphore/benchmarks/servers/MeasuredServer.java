@@ -1,6 +1,13 @@
 package io.github.distributedsemaphore.benchmarks.servers;
 
+import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /** A server of our own under measurement, on free ports of the loopback address. */
 public interface MeasuredServer extends AutoCloseable {
@@ -15,4 +22,29 @@ public interface MeasuredServer extends AutoCloseable {
 
     @Override
     void close();
+
+    /** Starts its process, which ends with this JVM. A message says how to install what is missing. */
+    static void start(ProcessServer process, List<String> command, BooleanSupplier serves, String install) {
+        Runtime.getRuntime().addShutdownHook(new Thread(process::close));
+        try {
+            process.start(command, serves);
+        } catch (UncheckedIOException e) {
+            throw new BrokenRunException("no " + command.get(0) + "; install it (" + install + ")", e);
+        } catch (IllegalStateException e) {
+            throw new BrokenRunException(e.getMessage(), e);
+        }
+    }
+
+    /** The processor time of a server and of all its processes that are there, in microseconds. */
+    static double processorMicros(ProcessServer process) {
+        return Stream.concat(
+                                Stream.of(process.process().toHandle()),
+                                process.process().descendants())
+                        .mapToLong(one -> one.info()
+                                .totalCpuDuration()
+                                .orElse(Duration.ZERO)
+                                .toNanos())
+                        .sum()
+                / 1e3;
+    }
 }

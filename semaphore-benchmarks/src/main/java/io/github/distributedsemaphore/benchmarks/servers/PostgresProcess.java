@@ -3,10 +3,10 @@ package io.github.distributedsemaphore.benchmarks.servers;
 import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
 import io.github.distributedsemaphore.benchmarks.contestants.PostgresContestant;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -14,12 +14,9 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
@@ -27,70 +24,54 @@ import java.util.stream.Stream;
  * root: then it runs as {@code postgres}.
  */
 public final class PostgresProcess implements MeasuredServer {
-    private static final Duration START = Duration.ofSeconds(60);
     private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
     private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
-    private final int port = freePort();
-    private final Path home;
-    private final Path log;
-    private final Process process;
+    private final int port = FreePorts.choose(1).get(0);
+    private final ProcessServer process;
     private final Connection connection;
 
     public PostgresProcess(Path folder, int mostConnections) {
-        home = folder.resolve("postgresql-" + port);
-        Path data = home.resolve("data");
-        log = home.resolve("log");
+        process = new ProcessServer("PostgreSQL", folder.resolve("postgresql-" + port));
+        String data = process.data().toString();
         try {
-            Files.createDirectory(home);
             if (IS_ROOT) {
-                // So that another user gets through to the folder that is its own.
-                Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
-                Files.setOwner(
-                        home,
-                        home.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("postgres"));
+                own(folder);
             }
-            Process initdb = start("initdb", "-D", data.toString(), "-U", "bench", "-A", "trust", "-E", "UTF8");
-            initdb.onExit().join();
-            process = start(
-                    "postgres",
-                    "-D",
-                    data.toString(),
-                    "-p",
-                    Integer.toString(port),
-                    "-h",
-                    "127.0.0.1",
-                    "-k",
-                    "",
-                    "-c",
-                    "max_connections=" + mostConnections);
-        } catch (IOException e) {
+            process.run(command("initdb", "-D", data, "-U", "bench", "-A", "trust", "-E", "UTF8"), "");
+            List<String> command = command("postgres", "-D", data, "-p", Integer.toString(port), "-h", "127.0.0.1");
+            command.addAll(List.of("-k", "", "-c", "max_connections=" + mostConnections));
+            MeasuredServer.start(process, command, this::serves, "Debian: apt-get install postgresql");
+            connection = PostgresContestant.connect(uri());
+        } catch (IOException | UncheckedIOException | SQLException e) {
             throw new BrokenRunException("no PostgreSQL server; install it (Debian: apt-get install postgresql)", e);
         }
-        Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-        connection = connect();
     }
 
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    /** So that another user gets through to the folder that is its own. */
+    private void own(Path above) throws IOException {
+        Files.setPosixFilePermissions(above, PosixFilePermissions.fromString("rwx--x--x"));
+        Path home = process.folder();
+        Files.setOwner(
+                home, home.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("postgres"));
     }
 
-    private Process start(String program, String... words) throws IOException {
+    private static List<String> command(String program, String... words) throws IOException {
         List<String> command = new ArrayList<>();
         if (IS_ROOT) {
             command.addAll(List.of("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"));
         }
         command.add(inDebian(program));
         command.addAll(List.of(words));
-        return new ProcessBuilder(command)
-                .directory(home.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
-                .start();
+        return command;
+    }
+
+    private boolean serves() {
+        try (Connection probe = PostgresContestant.connect(uri())) {
+            return probe.isValid(1);
+        } catch (SQLException e) {
+            return false;
+        }
     }
 
     private static String inDebian(String program) throws IOException {
@@ -102,21 +83,6 @@ public final class PostgresProcess implements MeasuredServer {
                             version -> version.resolve("bin").resolve(program).toString())
                     .max(Comparator.naturalOrder())
                     .orElse(program);
-        }
-    }
-
-    private Connection connect() {
-        long end = System.nanoTime() + START.toNanos();
-        while (true) {
-            try {
-                return PostgresContestant.connect(uri());
-            } catch (SQLException e) {
-                if (!process.isAlive() || System.nanoTime() - end > 0) {
-                    process.destroyForcibly();
-                    throw new BrokenRunException("PostgreSQL did not start, see " + log, e);
-                }
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-            }
         }
     }
 
@@ -138,11 +104,8 @@ public final class PostgresProcess implements MeasuredServer {
     /** Commits, of which PostgreSQL tells with a delay of a second; and the processor time of all its processes that are there. */
     @Override
     public ServerUse use() {
-        double nanos = Stream.concat(Stream.of(process.toHandle()), process.descendants())
-                .mapToLong(one ->
-                        one.info().totalCpuDuration().orElse(Duration.ZERO).toNanos())
-                .sum();
-        return new ServerUse(Long.parseLong(ask("SELECT sum(xact_commit) FROM pg_stat_database")), nanos / 1e3);
+        long commits = Long.parseLong(ask("SELECT sum(xact_commit) FROM pg_stat_database"));
+        return new ServerUse(commits, MeasuredServer.processorMicros(process));
     }
 
     @Override
@@ -152,9 +115,6 @@ public final class PostgresProcess implements MeasuredServer {
 
     @Override
     public void close() {
-        List<ProcessHandle> all = Stream.concat(process.descendants(), Stream.of(process.toHandle()))
-                .toList();
-        all.forEach(ProcessHandle::destroyForcibly);
-        process.onExit().join();
+        process.close();
     }
 }

@@ -1,95 +1,44 @@
 package io.github.distributedsemaphore.benchmarks.servers;
 
-import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.api.sync.RedisCommands;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /** A redis-server of our own, on a free port of the loopback address, that writes nothing to the disk. */
 public final class RedisProcess implements MeasuredServer {
-    private static final Duration START = Duration.ofSeconds(20);
     private static final int MOST_CLIENTS = 15_000;
 
-    private final int port;
-    private final Path log;
-    private final Process process;
+    private final int port = FreePorts.choose(1).get(0);
+    private final ProcessServer process;
     private final RedisClient client;
     private final RedisCommands<String, String> commands;
 
     public RedisProcess(Path folder) {
-        port = freePort();
-        log = folder.resolve("redis-" + port + ".log");
-        process = start(folder);
-        Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-        client = RedisClient.create(uri());
-        commands = connect();
-    }
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private Process start(Path folder) {
+        process = new ProcessServer("redis-server", folder.resolve("redis-" + port));
         List<String> command = List.of(
                 "redis-server",
                 "--port",
                 Integer.toString(port),
                 "--bind",
                 "127.0.0.1",
-                "--dir",
-                folder.toString(),
                 "--save",
                 "",
                 "--appendonly",
                 "no",
                 "--maxclients",
                 Integer.toString(MOST_CLIENTS));
-        try {
-            return new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(log.toFile())
-                    .start();
-        } catch (IOException e) {
-            throw new BrokenRunException(
-                    "no redis-server on the PATH; install it (Debian: apt-get install redis-server)", e);
-        }
-    }
-
-    private RedisCommands<String, String> connect() {
-        long end = System.nanoTime() + START.toNanos();
-        while (true) {
-            try {
-                return client.connect().sync();
-            } catch (RedisConnectionException e) {
-                if (!process.isAlive() || System.nanoTime() - end > 0) {
-                    close();
-                    throw new BrokenRunException("redis-server did not start: " + logged(), e);
-                }
-                Thread.onSpinWait();
-            }
-        }
-    }
-
-    private String logged() {
-        try {
-            return Files.readString(log);
-        } catch (IOException e) {
-            return e.toString();
-        }
+        MeasuredServer.start(
+                process,
+                command,
+                () -> ProcessServer.answer(port, "PING\r\n") == '+',
+                "Debian: apt-get install redis-server");
+        client = RedisClient.create(uri());
+        commands = client.connect().sync();
     }
 
     @Override
@@ -124,11 +73,6 @@ public final class RedisProcess implements MeasuredServer {
     @Override
     public void close() {
         client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
-        process.destroyForcibly();
-        try {
-            process.waitFor(10, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        process.close();
     }
 }

@@ -3,11 +3,15 @@ package io.github.distributedsemaphore.tck.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreListener;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -44,6 +48,11 @@ public abstract class LossRules {
                 time,
                 () -> permit.isValid() && losses.isEmpty() && other.tryAcquire().isEmpty());
         assertThat(permit.verify()).as("a permit after three detection bounds").isEqualTo(Verification.HELD);
+        if (tck.has(Capability.LEASE)) {
+            assertThat(tck.home().semaphore(name).statistics().renewals())
+                    .as("renewals that are counted of a permit that was renewed")
+                    .isPositive();
+        }
         permit.release();
         tck.assertFree(name, 1);
     }
@@ -100,6 +109,7 @@ public abstract class LossRules {
                 () -> lost.verify() == Verification.LOST
                         && !lost.isValid()
                         && tck.home().semaphore(name).availablePermits() == 1);
+        assertNothingIsRenewed(tck, tck.home().semaphore(name));
         tck.assertFree(name, 1);
     }
 
@@ -108,6 +118,9 @@ public abstract class LossRules {
     void aLossIsToldOnceAndInTime(TckFixture tck) throws Exception {
         String name = tck.create(2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
+        AtomicInteger reported = new AtomicInteger();
+        SemaphoreListener observer = countingLosses(name, reported);
+        tck.home().addListener(observer);
         List<Permit> permits = tck.take(semaphore, 2);
         Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
         AtomicInteger others = new AtomicInteger();
@@ -131,12 +144,47 @@ public abstract class LossRules {
         assertThat(permits.get(0).isValid())
                 .as("a permit is valid although its loss was reported")
                 .isFalse();
+        tck.await("of two permits one is counted as lost, and reported to the client's listener", () -> {
+            SemaphoreStatistics counted = semaphore.statistics();
+            return counted.held() == 1
+                    && counted.lost().values().stream()
+                                    .mapToLong(Long::longValue)
+                                    .sum()
+                            == 1
+                    && reported.get() == 1;
+        });
         permits.get(0).close();
         tck.proveNothing(
                 "a loss is reported once, and only for the permit that is lost",
-                () -> losses.size() == 1 && others.get() == 0 && permits.get(1).isValid());
+                () -> losses.size() == 1
+                        && reported.get() == 1
+                        && others.get() == 0
+                        && permits.get(1).isValid());
         permits.get(1).release();
+        tck.home().removeListener(observer);
+        assertNothingIsRenewed(tck, semaphore);
         tck.assertFree(name, 2);
+    }
+
+    private static SemaphoreListener countingLosses(String name, AtomicInteger count) {
+        return new SemaphoreListener() {
+            @Override
+            public void onLost(String semaphoreName, int slot, LossCause cause) {
+                if (semaphoreName.equals(name)) {
+                    count.incrementAndGet();
+                }
+            }
+        };
+    }
+
+    private static void assertNothingIsRenewed(TckFixture tck, DistributedSemaphore semaphore) {
+        long renewed = semaphore.statistics().renewals();
+        Duration longer = tck.guarantees().detectionMax();
+        tck.proveNothing(
+                "nothing is renewed after the last permit was lost or released",
+                tck.full() || longer.toSeconds() < 4 ? longer : tck.quiet(),
+                // One may have been under way.
+                () -> semaphore.statistics().renewals() <= renewed + 1);
     }
 
     @Test

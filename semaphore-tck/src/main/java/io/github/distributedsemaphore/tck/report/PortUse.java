@@ -10,13 +10,12 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
-/** Which methods of the port the tests of which rules called. Thread-safe. */
+/** Which methods of the port the tests of rules called. Thread-safe. */
 public final class PortUse {
     private static final List<Class<?>> PORT = List.of(
             SemaphoreClient.class,
@@ -26,7 +25,9 @@ public final class PortUse {
             PermitGroup.class,
             SemaphoreAdmin.class);
 
-    private final Map<Method, Set<String>> rulesByMethod = new ConcurrentHashMap<>();
+    private final Set<Method> called = ConcurrentHashMap.newKeySet();
+    /** Signatures of what tests in another JVM called. */
+    private final Set<String> calledElsewhere = ConcurrentHashMap.newKeySet();
 
     /** Creates it, empty. */
     public PortUse() {}
@@ -38,10 +39,18 @@ public final class PortUse {
      * @param rules the rules that the calling test shows
      */
     public void called(Method method, List<String> rules) {
-        Set<String> known = rulesByMethod.computeIfAbsent(method, key -> ConcurrentHashMap.newKeySet());
-        if (!known.containsAll(rules)) {
-            known.addAll(rules);
+        if (!rules.isEmpty()) {
+            called.add(method);
         }
+    }
+
+    /** The signatures of what was called. */
+    Set<String> called() {
+        return called.stream().map(PortUse::signature).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    void addCalled(Set<String> signatures) {
+        calledElsewhere.addAll(signatures);
     }
 
     /**
@@ -55,8 +64,9 @@ public final class PortUse {
                 .filter(method -> Modifier.isPublic(method.getModifiers())
                         && !Modifier.isStatic(method.getModifiers())
                         && !method.isSynthetic())
-                .filter(method -> rulesByMethod.getOrDefault(method, Set.of()).isEmpty())
+                .filter(method -> !called.contains(method))
                 .map(PortUse::signature)
+                .filter(signature -> !calledElsewhere.contains(signature))
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 

@@ -70,7 +70,7 @@ public final class RuleResults {
         add(rules, new Result(State.UNTESTED, reason));
     }
 
-    private void add(List<String> rules, Result result) {
+    void add(List<String> rules, Result result) {
         rules.forEach(rule -> results.merge(rule, result, RuleResults::together));
     }
 

@@ -24,8 +24,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -210,10 +212,12 @@ public abstract class InspectionRules {
         String name = tck.create(1);
         SemaphoreClient client = tck.client();
         Map<String, AtomicInteger> told = new ConcurrentHashMap<>();
-        SemaphoreListener listener = counting(told);
+        Queue<Long> held = new ConcurrentLinkedQueue<>();
+        SemaphoreListener listener = counting(told, held);
+        long begin = System.nanoTime();
         client.addListener(listener);
         DistributedSemaphore semaphore = client.semaphore(name);
-        Permit held = semaphore.acquire(tck.patience());
+        Permit first = semaphore.acquire(tck.patience());
         Task<Permit> interrupted = tck.spawn("waiter to be interrupted", () -> semaphore.acquire());
         Task<Permit> served = tck.spawn("waiter to be served", () -> semaphore.acquire(tck.patience()));
         CompletableFuture<Permit> cancelled = semaphore.acquireAsync();
@@ -225,9 +229,12 @@ public abstract class InspectionRules {
         interrupted.interrupt();
         interrupted.failure(InterruptedException.class);
         cancelled.cancel(false);
-        held.release();
+        first.release();
         served.result().release();
         client.removeListener(listener);
+        assertThat(held)
+                .as("the times for which permits were held, as reported, in nanoseconds")
+                .allMatch(nanos -> nanos > 0 && nanos <= System.nanoTime() - begin);
         assertThat(semaphore.tryAcquire()).hasValueSatisfying(Permit::close);
         SemaphoreStatistics end = semaphore.statistics();
         assertThat(end.waiting())
@@ -250,7 +257,7 @@ public abstract class InspectionRules {
         tck.assertFree(name, 1);
     }
 
-    private static SemaphoreListener counting(Map<String, AtomicInteger> told) {
+    private static SemaphoreListener counting(Map<String, AtomicInteger> told, Queue<Long> held) {
         return new SemaphoreListener() {
             @Override
             public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
@@ -260,6 +267,7 @@ public abstract class InspectionRules {
             @Override
             public void onReleased(String semaphoreName, int slot, long heldNanos) {
                 count("released");
+                held.add(heldNanos);
             }
 
             @Override

@@ -14,17 +14,18 @@ import io.github.distributedsemaphore.tck.report.Conformance;
 import io.github.distributedsemaphore.tck.report.ConformanceFiles;
 import io.github.distributedsemaphore.tck.report.Measurements;
 import io.github.distributedsemaphore.tck.report.PortUse;
+import io.github.distributedsemaphore.tck.report.ReportPart;
 import io.github.distributedsemaphore.tck.report.RuleResults;
 import io.github.distributedsemaphore.tck.report.StateFigures;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -174,7 +175,7 @@ public final class TckRun implements AutoCloseable {
         return settings.reports().resolve(title);
     }
 
-    private void report() {
+    private void report(Set<String> levels) {
         Map<String, String> how = new LinkedHashMap<>();
         how.put("mode", settings.mode());
         how.put("historySeconds", Long.toString(settings.histories().length().toSeconds()));
@@ -184,20 +185,27 @@ public final class TckRun implements AutoCloseable {
         how.put("java", System.getProperty("java.version"));
         how.put("system", System.getProperty("os.name") + " " + System.getProperty("os.version"));
         how.put("processors", Integer.toString(Runtime.getRuntime().availableProcessors()));
-        Conformance conformance =
-                Conformance.of(title, how, guarantees(), level(), results, measurements, portUse, harness.unproven());
+        Conformance conformance = Conformance.of(
+                title,
+                how,
+                guarantees(),
+                String.join(", ", levels),
+                results,
+                measurements,
+                portUse,
+                harness.unproven());
         ConformanceFiles.write(conformance, reports());
         System.out.println(conformance.summary());
     }
 
-    private synchronized String level() {
-        List<String> levels = new ArrayList<>(List.of("0"));
+    private synchronized Set<String> levels() {
+        Set<String> levels = new TreeSet<>(Set.of("0"));
         agents.ifPresent(pool -> levels.add("1"));
         harness.link().ifPresent(link -> levels.add("2"));
         server.ifPresent(control -> levels.add("3"));
         harness.state().ifPresent(probe -> levels.add("4"));
         harness.accounts().ifPresent(accounts -> levels.add("5"));
-        return String.join(", ", levels);
+        return levels;
     }
 
     @Override
@@ -205,15 +213,29 @@ public final class TckRun implements AutoCloseable {
         OPEN.remove(this);
         Failures failures = new Failures();
         failures.collect(hygiene::assertAllGone);
-        if (settings.report()) {
-            failures.collect(this::report);
-        }
-        failures.collect(this::assertStatesReached);
+        failures.collect(this::conclude);
         agents.ifPresent(pool -> failures.collect(pool::close));
         failures.collect(this::closeServer);
         failures.collect(janitor::close);
         failures.collect(this::closeHarness);
         failures.rethrow();
+    }
+
+    /** Of several JVMs that share the sections, the last one reports for all. */
+    private void conclude() {
+        Set<String> levels = levels();
+        if (settings.share().isPresent()) {
+            ReportPart own = ReportPart.of(levels, results, measurements, portUse);
+            Optional<List<ReportPart>> others = settings.share().get().leave(own);
+            if (others.isEmpty()) {
+                return;
+            }
+            others.get().forEach(part -> part.addTo(levels, results, measurements, portUse));
+        }
+        if (settings.report()) {
+            report(levels);
+        }
+        assertStatesReached();
     }
 
     /** What was not reached was not tested. A quick run may be too short for some of it, and says so in its report. */

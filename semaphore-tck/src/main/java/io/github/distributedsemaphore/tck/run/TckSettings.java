@@ -4,15 +4,18 @@ import io.github.distributedsemaphore.spi.support.Durations;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How a run of the kit goes: JUnit configuration parameters or system properties {@code tck.mode} ({@code quick}, {@code full}
  * or {@code soak=DURATION}), {@code tck.history} (how long a history under one kind of fault is, for want of what the mode
- * says), {@code tck.shapes} (under which kinds, a regular expression), {@code tck.timeout.factor} (1 by default; larger for a slow machine), {@code tck.seed}, {@code tck.patience} (how
- * long to wait for what no declared bound covers, 20s by default), {@code tck.report} ({@code false} writes and prints none)
- * and {@code tck.reports} (the folder for reports, {@code target/tck} by default).
+ * says), {@code tck.shapes} (under which kinds, a regular expression), {@code tck.timeout.factor} (1 by default; larger for a slow
+ * machine), {@code tck.seed}, {@code tck.patience} (how long to wait for what no declared bound covers, 20s by default), {@code
+ * tck.report} ({@code false} writes and prints none), {@code tck.reports} (the folder for reports, {@code target/tck} by default)
+ * and {@code tck.jvms} (in how many JVMs the sections run side by side; as the test class says by default).
  *
  * @param mode as it was given
  * @param histories how long histories under faults are
@@ -21,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param patience how long to wait for what must happen, before the factor
  * @param report whether to write a report
  * @param reports where to
+ * @param jvms in how many JVMs the sections run side by side; empty if the test class says so
+ * @param share which of several JVMs this is; empty if it is none of them
  */
 public record TckSettings(
         String mode,
@@ -29,10 +34,13 @@ public record TckSettings(
         long seed,
         Duration patience,
         boolean report,
-        Path reports) {
+        Path reports,
+        OptionalInt jvms,
+        Optional<SectionShare> share) {
     private static final String FULL = "full";
     private static final String QUICK = "quick";
     private static final String SOAK = "soak=";
+    private static final int MOST_JVMS = 64;
     /** How many times longer than a quick run a full one goes on where it is time that ends it. */
     private static final int TIMES_IN_FULL = 10;
 
@@ -55,7 +63,20 @@ public record TckSettings(
                 !"false".equals(parameters.apply("tck.report")),
                 Path.of(or(
                         parameters.apply("tck.reports"),
-                        Path.of("target", "tck").toString())));
+                        Path.of("target", "tck").toString())),
+                jvms(or(parameters.apply("tck.jvms"), "")),
+                SectionShare.from(parameters));
+    }
+
+    private static OptionalInt jvms(String value) {
+        if (value.isEmpty()) {
+            return OptionalInt.empty();
+        }
+        int jvms = Integer.parseInt(value);
+        if (jvms < 1 || jvms > MOST_JVMS) {
+            throw new IllegalArgumentException("tck.jvms is " + jvms + ", it must be from 1 to " + MOST_JVMS);
+        }
+        return OptionalInt.of(jvms);
     }
 
     /** A test that is repeated after a failure has to choose as before; so the order's seed, if there is one, is this one too. */

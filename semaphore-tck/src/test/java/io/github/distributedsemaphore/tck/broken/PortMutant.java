@@ -161,6 +161,19 @@ enum PortMutant implements Mutant {
     TIMED_OUT_WAITERS_ARE_STILL_COUNTED(
             InspectionRules.class, "9.4", "waiters that are counted when none is left", BentNumbers::leftWaiters),
 
+    /** The statistics know no losses. */
+    LOSSES_ARE_NOT_COUNTED(
+            LossRules.class, "6.4", "of two permits one is counted as lost", BentNumbers::lossesNotCounted),
+
+    /** The statistics know no renewals. */
+    RENEWALS_ARE_NOT_COUNTED(LossRules.class, "6.1", "renewals that are counted", BentNumbers::renewalsNotCounted),
+
+    /** What is lost goes on being renewed. */
+    LOST_PERMITS_ARE_RENEWED(LossRules.class, "6.4", "nothing is renewed after", BentNumbers::renewingForEver),
+
+    /** A listener gets an instant in place of a duration. */
+    HELD_SINCE_EVER(InspectionRules.class, "9.4", "the times for which permits were held", BentNumbers::heldSinceEver),
+
     /** Bad names are mended: HikariCP's way with settings. */
     BAD_NAMES_ARE_MENDED(InputRules.class, "12.1", "must be refused", BentNumbers::mendedNames),
 
