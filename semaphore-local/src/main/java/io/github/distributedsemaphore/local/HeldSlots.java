@@ -3,19 +3,33 @@ package io.github.distributedsemaphore.local;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Hold;
 import java.io.IOException;
-import java.util.ArrayList;
+import java.nio.channels.FileLock;
 import java.util.Collection;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** The holds of one session and the locked files behind them, until the session ends. Thread-safe. */
+/**
+ * The holds of one session, and the locked byte of the table that makes them count, until the session ends. Thread-safe.
+ *
+ * <p>A table may be removed and another put in its place. Then the session locks its byte anew with its next grant, and its holds
+ * in the old table are lost.
+ */
 final class HeldSlots {
+    private final long session = SlotTable.newSession();
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<Hold, SlotFile> files = new LinkedHashMap<>();
+    private final Set<Hold> holds = new LinkedHashSet<>();
+    private @Nullable LockFile table;
+    private @Nullable FileLock life;
     private boolean ended;
+
+    /** Returns the number of the session in tables. */
+    long session() {
+        return session;
+    }
 
     void requireOpen(String name) {
         lock.lock();
@@ -28,12 +42,37 @@ final class HeldSlots {
         }
     }
 
-    /** Adds holds; false if the session has ended meanwhile, and then they are not added. */
-    boolean add(Map<Hold, SlotFile> taken) {
+    /** Makes what is stored for this session in a table count. Without effect on a session that has ended. */
+    void enter(LockFile current) throws IOException {
+        lock.lock();
+        try {
+            if (ended || current.has(life)) {
+                return;
+            }
+            holds.clear();
+            release();
+            table = current;
+            life = current.tryLock(session, 1);
+            if (life == null) {
+                throw new IOException("the session's byte in the table is locked by somebody else");
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void release() throws IOException {
+        if (life != null && life.isValid()) {
+            life.release();
+        }
+    }
+
+    /** Adds holds; false if the session has ended meanwhile, and then nothing that is stored for it counts. */
+    boolean add(Collection<Hold> taken) {
         lock.lock();
         try {
             if (!ended) {
-                files.putAll(taken);
+                holds.addAll(taken);
             }
             return !ended;
         } finally {
@@ -41,30 +80,22 @@ final class HeldSlots {
         }
     }
 
-    /** Returns the file of a hold if it is locked and still the one that its slot has. */
-    Optional<SlotFile> inPlace(Hold hold) throws IOException {
-        Optional<SlotFile> file = get(hold);
-        return file.isPresent() && file.get().inPlace() ? file : Optional.empty();
-    }
-
-    private Optional<SlotFile> get(Hold hold) {
+    /** Returns those of some holds that this session has, as the table shows. */
+    Set<Hold> among(Collection<Hold> asked, SlotTable shown) {
         lock.lock();
         try {
-            return Optional.ofNullable(files.get(hold));
+            return asked.stream()
+                    .filter(hold -> shown.file() == table && holds.contains(hold) && shown.has(hold, session))
+                    .collect(Collectors.toCollection(LinkedHashSet::new));
         } finally {
             lock.unlock();
         }
     }
 
-    /** Takes holds out; returns the files of those that were there. */
-    List<SlotFile> remove(Collection<Hold> holds) {
+    void remove(Collection<Hold> gone) {
         lock.lock();
         try {
-            List<SlotFile> removed = new ArrayList<>();
-            for (Hold hold : holds) {
-                Optional.ofNullable(files.remove(hold)).ifPresent(removed::add);
-            }
-            return removed;
+            gone.forEach(holds::remove);
         } finally {
             lock.unlock();
         }
@@ -73,23 +104,26 @@ final class HeldSlots {
     List<Hold> all() {
         lock.lock();
         try {
-            return List.copyOf(files.keySet());
+            return List.copyOf(holds);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Ends the session: returns what was still held, and empty at every further call. */
-    Optional<List<SlotFile>> end() {
+    /** Ends the session: nothing that is stored for it counts any more. False at every further call. */
+    boolean end() {
         lock.lock();
         try {
             if (ended) {
-                return Optional.empty();
+                return false;
             }
             ended = true;
-            List<SlotFile> rest = List.copyOf(files.values());
-            files.clear();
-            return Optional.of(rest);
+            holds.clear();
+            release();
+            return true;
+        } catch (IOException e) {
+            // A closed file has no locks.
+            return true;
         } finally {
             lock.unlock();
         }

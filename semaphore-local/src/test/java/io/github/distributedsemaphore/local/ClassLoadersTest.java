@@ -5,6 +5,7 @@ import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -60,6 +61,30 @@ class ClassLoadersTest {
             path.add(new File(entry).toURI().toURL());
         }
         return new URLClassLoader(path.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
+    }
+
+    @Test
+    void closingOneCopyDropsNoLockOfTheOther() throws Exception {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = session(backend, "jobs");
+                URLClassLoader loader = anotherLoader()) {
+            backend.admin().create("jobs", 4);
+            List<Hold> ours = takeHolds(session, 2);
+            Class<?> type = loader.loadClass(Copy.class.getName());
+            try (AutoCloseable copy =
+                    (AutoCloseable) type.getConstructor(String.class).newInstance(directory.toString())) {
+                assertThat(type.getMethod("takeAll").invoke(copy)).isEqualTo("[3, 4] of 4");
+                assertThat(backend.admin().describe("jobs").orElseThrow().holders())
+                        .extracting(Holder::pid)
+                        .containsOnly(ProcessHandle.current().pid());
+            }
+            try (Child child = Child.start("count", directory, "jobs")) {
+                assertThat(child.await("FREE")).isEqualTo("2");
+                child.finish();
+            }
+            assertThat(session.renew(ours).lost()).isEmpty();
+        }
+        assertThat(LockFile.openFiles()).isZero();
     }
 
     @Test
