@@ -107,8 +107,7 @@ final class DirectoryWatch {
     }
 
     private static boolean isRelease(WatchEvent<?> event) {
-        return event.kind() != StandardWatchEventKinds.OVERFLOW
-                && RELEASED.equals(String.valueOf(event.context()));
+        return event.kind() != StandardWatchEventKinds.OVERFLOW && RELEASED.equals(String.valueOf(event.context()));
     }
 
     void forget(WatchKey key) {

@@ -131,8 +131,11 @@ final class FileMutex {
     private @Nullable FileLock queue(LockFile current, long nanos, InterruptShield shield) throws IOException {
         long end = System.nanoTime() + nanos;
         while (end - System.nanoTime() > 0) {
-            Place place = isInQueue() ? pending : new Place(current);
-            pending = place;
+            Place place = pending;
+            if (place == null || place.over) {
+                place = new Place(current);
+                pending = place;
+            }
             FileLock taken = place.await(end, shield);
             if (taken == null && place.failed) {
                 // Another class loader's copy of this library has this process's place; or the kernel fears a deadlock,

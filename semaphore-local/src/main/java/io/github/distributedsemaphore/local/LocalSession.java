@@ -34,7 +34,7 @@ final class LocalSession implements BackendSession {
     private final StateDirectory state;
     private final LocalSettings settings;
     private final SharedSemaphore shared;
-    private final HeldSlots held = new HeldSlots();
+    private final SessionByte own = new SessionByte();
 
     LocalSession(StateDirectory state, LocalSettings settings, String name) {
         this.state = state;
@@ -74,7 +74,7 @@ final class LocalSession implements BackendSession {
     }
 
     private ExchangeResult during(Call call, ExchangeRequest request) throws IOException {
-        held.requireOpen(shared.name());
+        own.requireOpen(shared.name());
         try {
             state.requireFormat(call);
             Outcome outcome = exchange(request, call);
@@ -93,7 +93,6 @@ final class LocalSession implements BackendSession {
 
     private Outcome exchange(ExchangeRequest request, Call call) throws IOException {
         if (!shared.enter(call)) {
-            held.remove(request.giveBack());
             return new Outcome(missing(request, Set.copyOf(request.giveBack())), false);
         }
         try {
@@ -122,33 +121,49 @@ final class LocalSession implements BackendSession {
     private Outcome exchange(ExchangeRequest request, LimitFile limit, Call call) throws IOException {
         int most = request.wants().isEmpty() ? 0 : limit.limit();
         SlotTable table = shared.slots(Math.max(most, highest(request.giveBack())));
-        Set<Hold> given = held.among(request.giveBack(), table);
+        Set<Hold> given = among(request.giveBack(), table);
         EpochSource epochs = new EpochSource(state, shared.directory(), limit, call);
         SlotExchange exchange = new SlotExchange(table, epochs, limit.limit(), slots(given));
         List<Answer> answers = exchange.serve(request.wants(), request.epochs());
         if (!exchange.taken().isEmpty()) {
-            held.enter(table.file());
+            own.enter(table.file());
         }
-        boolean freed = exchange.write(held.session(), settings.self());
-        held.remove(request.giveBack());
-        if (!held.add(exchange.taken())) {
-            held.requireOpen(shared.name());
-        }
+        boolean freed = exchange.write(own.session(), settings.self());
+        own.requireOpen(shared.name());
         return new Outcome(result(lost(request, given), answers, wake(freed)), freed);
     }
 
     /** Gives back where the semaphore does not exist any more, and clears up after the last holder. */
     private Outcome exchangeWithout(ExchangeRequest request) throws IOException {
         SlotTable table = shared.allSlots(highest(request.giveBack()));
-        Set<Hold> given = held.among(request.giveBack(), table);
+        Set<Hold> given = among(request.giveBack(), table);
         for (int slot : slots(given)) {
             table.setSession(slot, SlotTable.NOBODY);
         }
-        held.remove(request.giveBack());
         if (table.heldAbove(0) == 0) {
             shared.deleteDirectory();
         }
         return new Outcome(missing(request, lost(request, given)), false);
+    }
+
+    /** Returns those of some holds that this session has. */
+    private Set<Hold> among(Collection<Hold> holds, SlotTable table) {
+        boolean lives = own.livesIn(table.file());
+        return holds.stream()
+                .filter(hold -> lives && table.has(hold, own.session()))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    /** Returns what this session has. */
+    private List<Hold> all() {
+        LockFile table = shared.table();
+        try {
+            return table != null && own.livesIn(table)
+                    ? SlotTable.readAll(table, 0).holdsOf(own.session())
+                    : List.of();
+        } catch (IOException e) {
+            throw Call.failure(subject(), e);
+        }
     }
 
     private static Set<Hold> lost(ExchangeRequest request, Set<Hold> given) {
@@ -193,8 +208,7 @@ final class LocalSession implements BackendSession {
 
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        List<Hold> still =
-                held.all().stream().filter(request.giveBack()::contains).toList();
+        List<Hold> still = all().stream().filter(request.giveBack()::contains).toList();
         ExchangeResult gaveBack = exchange(new ExchangeRequest(still, List.of(), 1, request.waiting()));
         List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.NOT_DONE);
         return result(gaveBack.lost(), answers, gaveBack.othersWaiting());
@@ -208,9 +222,10 @@ final class LocalSession implements BackendSession {
             Set<Hold> lost = new HashSet<>(holds);
             LockFile table = shared.table();
             if (table != null && table.isInPlace()) {
-                lost.removeAll(held.among(holds, SlotTable.read(table, highest(holds))));
+                lost.removeAll(among(holds, SlotTable.read(table, highest(holds))));
+            } else if (table != null) {
+                own.leave(table);
             }
-            held.remove(lost);
             Set<Hold> retired = holds.stream()
                     .filter(hold -> hold.slot() > limit && !lost.contains(hold))
                     .collect(Collectors.toSet());
@@ -236,7 +251,7 @@ final class LocalSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        held.requireOpen(shared.name());
+        own.requireOpen(shared.name());
         Watch watch = () -> shared.removeWatcher(this, hint);
         try (Call call = Call.within(settings.timeout())) {
             shared.addWatcher(this, hint, call);
@@ -250,7 +265,7 @@ final class LocalSession implements BackendSession {
     @Override
     public void close() {
         try {
-            List<Hold> rest = held.all();
+            List<Hold> rest = all();
             if (!rest.isEmpty()) {
                 exchange(new ExchangeRequest(rest, List.of(), 1, false));
             }
@@ -262,7 +277,7 @@ final class LocalSession implements BackendSession {
 
     @Override
     public void abort() {
-        if (held.end()) {
+        if (own.end()) {
             state.release(shared);
         }
     }

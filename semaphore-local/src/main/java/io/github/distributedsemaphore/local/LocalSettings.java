@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 record LocalSettings(
         Path directory, Duration detection, Duration timeout, boolean allowNetworkFileSystem, HolderInfo self) {
-    /** How often a holder looks whether its slot file is still in its place. */
+    /** How often a holder looks whether the table is still in its place and its entry its own. */
     static final Duration RENEW_EVERY = Duration.ofMillis(500);
 
     private static final Duration LONGEST_RECHECK = Duration.ofMillis(100);

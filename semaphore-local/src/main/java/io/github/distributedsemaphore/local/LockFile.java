@@ -6,7 +6,6 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -143,7 +142,6 @@ final class LockFile {
             for (int n = 0; n >= 0 && read < length; n = file.read(bytes, read, length - read)) {
                 read += n;
             }
-            Arrays.fill(bytes, read, length, (byte) 0);
             return bytes;
         } finally {
             position.unlock();

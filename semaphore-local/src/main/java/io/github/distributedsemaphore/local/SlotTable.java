@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /**
@@ -118,6 +119,14 @@ final class SlotTable {
         return session(hold.slot()) == session && entries.getLong(hold.slot() * ENTRY + FIRST) == hold.epoch();
     }
 
+    /** Returns what a session has, if it lives. */
+    List<Hold> holdsOf(long session) {
+        return IntStream.rangeClosed(1, slots)
+                .filter(slot -> session(slot) == session && lastEpoch(slot) != UNKNOWN)
+                .mapToObj(slot -> new Hold(slot, entries.getLong(slot * ENTRY + FIRST), lastEpoch(slot)))
+                .toList();
+    }
+
     /** Returns how many slots above a number are held. */
     int heldAbove(int slot) throws IOException {
         int held = 0;
@@ -157,7 +166,7 @@ final class SlotTable {
 
     private Holder holder(int slot, HolderState state) throws IOException {
         long epoch = entries.getLong(slot * ENTRY + FIRST);
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(file.read(place(slot), HOLDER)))) {
+        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(file.read(holderAt(slot), HOLDER)))) {
             Instant since = Instant.ofEpochMilli(in.readLong());
             long pid = in.readLong();
             return new Holder(slot, epoch, in.readUTF(), pid, in.readUTF(), pid == 0 ? null : since, state);
@@ -166,7 +175,7 @@ final class SlotTable {
         }
     }
 
-    private static long place(int slot) {
+    private static long holderAt(int slot) {
         return HOLDERS + (long) slot * HOLDER;
     }
 
@@ -176,7 +185,7 @@ final class SlotTable {
         for (int slot = 1; slot <= limit; slot++) {
             if (lastEpoch(slot) == UNKNOWN) {
                 // Takes the room on the disk that a holder will need.
-                file.write(place(slot), new byte[HOLDER]);
+                file.write(holderAt(slot), new byte[HOLDER]);
                 write(slot, session(slot), none, none);
             }
         }
@@ -191,7 +200,7 @@ final class SlotTable {
         String host = self.host().replaceAll("[^\\x20-\\x7e]", "?");
         out.writeUTF(host.substring(0, Math.min(host.length(), MAX_HOST)));
         out.writeUTF(self.label());
-        file.write(place(hold.slot()), bytes.toByteArray());
+        file.write(holderAt(hold.slot()), bytes.toByteArray());
         write(hold.slot(), session, hold.epoch(), hold.lastEpoch());
     }
 

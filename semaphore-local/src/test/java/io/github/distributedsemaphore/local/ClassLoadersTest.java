@@ -63,6 +63,10 @@ class ClassLoadersTest {
         return new URLClassLoader(path.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
     }
 
+    private AutoCloseable open(Class<?> copy) throws Exception {
+        return (AutoCloseable) copy.getConstructor(String.class).newInstance(directory.toString());
+    }
+
     @Test
     void closingOneCopyDropsNoLockOfTheOther() throws Exception {
         try (SemaphoreBackend backend = Local.open(directory);
@@ -71,8 +75,7 @@ class ClassLoadersTest {
             backend.admin().create("jobs", 4);
             List<Hold> ours = takeHolds(session, 2);
             Class<?> type = loader.loadClass(Copy.class.getName());
-            try (AutoCloseable copy =
-                    (AutoCloseable) type.getConstructor(String.class).newInstance(directory.toString())) {
+            try (AutoCloseable copy = open(type)) {
                 assertThat(type.getMethod("takeAll").invoke(copy)).isEqualTo("[3, 4] of 4");
                 assertThat(backend.admin().describe("jobs").orElseThrow().holders())
                         .extracting(Holder::pid)
@@ -97,8 +100,7 @@ class ClassLoadersTest {
             Class<?> type = loader.loadClass(Copy.class.getName());
             assertThat(type).isNotEqualTo(Copy.class);
             Method takeAll = type.getMethod("takeAll");
-            try (AutoCloseable copy =
-                    (AutoCloseable) type.getConstructor(String.class).newInstance(directory.toString())) {
+            try (AutoCloseable copy = open(type)) {
                 assertThat(takeAll.invoke(copy)).isEqualTo("[3, 4] of 4");
                 assertThat(take(session, 1)).isEqualTo(Answer.FULL);
                 assertThat(backend.admin().describe("jobs").orElseThrow().holders())

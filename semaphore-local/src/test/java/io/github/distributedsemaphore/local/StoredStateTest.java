@@ -322,6 +322,17 @@ class StoredStateTest {
     }
 
     @Test
+    void aTableThatWasAwayAndCameBackHoldsNothingForThoseWhoLostIt() throws IOException {
+        List<Hold> holds = takeHolds(session, 2);
+        Files.move(jobs.resolve("table"), directory.resolve("aside"));
+        assertThat(session.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+        Files.move(directory.resolve("aside"), jobs.resolve("table"));
+        try (BackendSession rival = session(backend, "jobs")) {
+            assertThat(takeHolds(rival, 2)).hasSize(2);
+        }
+    }
+
+    @Test
     void aHolderNoticesThatTheWholeStateIsGone() throws IOException {
         Hold hold = takeOne(session);
         deleteAll(directory);
