@@ -1,4 +1,4 @@
-/** The backend for one machine and no server: slots are files, holds are operating-system file locks. */
+/** The backend for one machine and no server: a table of slots for each semaphore, and an operating-system lock for each client. */
 module io.github.distributedsemaphore.local {
     requires transitive io.github.distributedsemaphore.api;
     requires static org.jspecify;

@@ -50,7 +50,7 @@ final class ModuleRulesTest {
 
     /** Packages that were larger when the limit came: they may shrink, and then the number here shrinks with them. */
     private static final Map<String, Integer> LARGER =
-            Map.of("", 33, ".internal", 26, ".cli", 31, ".consul", 27, ".local", 33, ".rabbitmq", 25);
+            Map.of("", 33, ".internal", 26, ".cli", 31);
 
     @ArchTest
     static void packagesHaveRoomsThatOneFindsAtFirstLook(JavaClasses types) {

@@ -1,28 +1,35 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Path;
 import java.time.Duration;
 
-/** One call of the port: until when it may wait, and its shield against interrupts. For one thread. */
+/** One call of the port: until when it may wait, its shield against interrupts, and what its failures are called. For one thread. */
 final class Call implements AutoCloseable {
     private final InterruptShield shield = new InterruptShield();
-    private final long deadline;
+    private final Deadline end;
     private final boolean mayWait;
 
-    private Call(long deadline, boolean mayWait) {
-        this.deadline = deadline;
+    private Call(Deadline end, boolean mayWait) {
+        this.end = end;
         this.mayWait = mayWait;
     }
 
     /** Begins a call that ends within a time: it waits for locks for three quarters of it, the rest is for its work. */
     static Call within(Duration timeout) {
-        return new Call(System.nanoTime() + timeout.toNanos() / 4 * 3, true);
+        return new Call(Deadline.after(System.nanoTime(), timeout.dividedBy(4).multipliedBy(3)), true);
     }
 
     /** Begins a call that does at once what it does, or else ends by {@link WouldWaitException}. */
     static Call withoutWaiting() {
-        return new Call(System.nanoTime(), false);
+        return new Call(Deadline.at(System.nanoTime()), false);
     }
 
     /** The call came to where it has to wait and must not. What it had begun is undone. */
@@ -41,15 +48,44 @@ final class Call implements AutoCloseable {
         }
     }
 
+    /** A lock that is held for microseconds was not free for seconds: its holder is stopped, or the machine is stuck. */
+    static final class BusyException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        BusyException(Path file, String holder) {
+            super(file + " is locked by " + holder + ", which does not go on: resume it or end it");
+        }
+    }
+
+    /** Says in the words of the port why file work failed without having changed anything. */
+    static SemaphoreException failure(String subject, IOException e) {
+        if (e instanceof AccessDeniedException) {
+            return new BackendAccessException(
+                    subject + ": this user may not use " + e.getMessage() + ": give the file back to its owner", e);
+        }
+        String reason = e instanceof BusyException ? e.getMessage() : e.toString();
+        return new BackendUnavailableException(subject + ": nothing was done, as " + reason, e);
+    }
+
+    /** Adds of which semaphore it is. */
+    static IncompatibleStateException failure(String subject, IncompatibleStateException e) {
+        return new IncompatibleStateException(subject + ": " + e.getMessage(), e);
+    }
+
     void requireWaiting() throws WouldWaitException {
         if (!mayWait) {
             throw new WouldWaitException();
         }
     }
 
-    /** Returns how many nanoseconds it may still wait; negative if none. */
+    /** Returns until when it may wait. */
+    Deadline end() {
+        return end;
+    }
+
+    /** Returns how many nanoseconds it may still wait. */
     long nanosLeft() {
-        return deadline - System.nanoTime();
+        return end.nanosFrom(System.nanoTime());
     }
 
     InterruptShield shield() {

@@ -21,8 +21,12 @@ import org.slf4j.LoggerFactory;
  */
 final class DirectoryWatch {
     private static final Logger LOG = LoggerFactory.getLogger(DirectoryWatch.class);
+
+    /** Comes and goes to wake processes that watch the directory. */
+    static final String RELEASED = "released";
+
     /** Whose coming and going counts; other files come and go with every create and resize. */
-    private static final Set<String> TELLING = Set.of(SharedSemaphore.RELEASED, LimitFile.NAME);
+    private static final Set<String> TELLING = Set.of(RELEASED, LimitFile.NAME);
 
     private final ReentrantLock lock = new ReentrantLock();
     private final ConcurrentHashMap<WatchKey, Listener> hints = new ConcurrentHashMap<>();
@@ -103,8 +107,7 @@ final class DirectoryWatch {
     }
 
     private static boolean isRelease(WatchEvent<?> event) {
-        return event.kind() != StandardWatchEventKinds.OVERFLOW
-                && SharedSemaphore.RELEASED.equals(String.valueOf(event.context()));
+        return event.kind() != StandardWatchEventKinds.OVERFLOW && RELEASED.equals(String.valueOf(event.context()));
     }
 
     void forget(WatchKey key) {

@@ -1,19 +1,23 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.spi.Hold;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
 
 /**
  * Numbers the holders of a semaphore's slots, for one operation under its mutex.
  *
- * <p>A slot counts up from what its record says, within the block of epochs that the semaphore has drawn. The record is
+ * <p>A slot counts up from what its entry in the table says, within the block of epochs that the semaphore has drawn. The entry is
  * not made lasting each time: that would cost a grant a write to the disk. It need not be, as it survives the death of
- * every process; only a crash of the machine can lose it, and that shows by another {@link BootId}. Then, as also when a
- * record is damaged or missing or the block is used up, the semaphore draws a new block, which is above all of old, and
+ * every process; only a crash of the machine can lose it, and that shows by another {@link #BOOT}. Then, as also when an
+ * entry is damaged or missing or the block is used up, the semaphore draws a new block, which is above all of old, and
  * makes that lasting.
  */
 final class EpochSource {
+    /** Linux's number for this run of the kernel; empty where there is none, and then each grant is made lasting. */
+    static final String BOOT = boot();
+
     /** The longest run of epochs for one grant. */
     private static final int MAX_RUN = 1 << 16;
 
@@ -29,41 +33,43 @@ final class EpochSource {
         this.call = call;
     }
 
+    private static String boot() {
+        try {
+            String id =
+                    Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+            return id.matches("[0-9a-f-]{36}") ? id : "";
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
     /**
-     * Returns a slot's next run.
+     * Returns a slot's next run of epochs.
      *
+     * @param last the last epoch of its last holder, or {@link SlotTable#UNKNOWN}
      * @param wanted how many epochs
-     * @return the record of the next holder as far as its epochs go
      */
-    Run next(SlotFile file, int wanted) throws IOException {
+    Hold next(int slot, long last, int wanted) throws IOException {
         int count = Math.min(wanted, MAX_RUN);
-        Optional<SlotRecord> last = file.record();
-        if (last.isEmpty() || last.get().base() > limit.base() || !limit.boot().equals(BootId.CURRENT)) {
+        if (last == SlotTable.UNKNOWN || last >= end() || !limit.boot().equals(BOOT)) {
             drawBlock();
         }
-        if (last.isPresent() && last.get().base() == limit.base()) {
-            long first = Math.max(last.get().last() + 1, limit.base());
-            if (first + count <= limit.base() + StateDirectory.BLOCK) {
-                return new Run(limit.base(), first, first + count - 1);
-            }
+        long first = Math.max(last + 1, limit.base());
+        if (first + count > end()) {
             drawBlock();
+            first = limit.base();
         }
-        return new Run(limit.base(), limit.base(), limit.base() + count - 1);
+        return new Hold(slot, first, first + count - 1);
+    }
+
+    private long end() {
+        return limit.base() + StateDirectory.BLOCK;
     }
 
     private void drawBlock() throws IOException {
         // Waits for the disk, and for other semaphores.
         call.requireWaiting();
-        limit = new LimitFile(limit.limit(), state.drawEpochs(call), BootId.CURRENT);
+        limit = new LimitFile(limit.limit(), state.drawEpochs(call), BOOT);
         limit.write(directory, call.shield());
     }
-
-    /**
-     * Epochs for one grant.
-     *
-     * @param base the block
-     * @param first the first
-     * @param last the last
-     */
-    record Run(long base, long first, long last) {}
 }

@@ -2,18 +2,18 @@ package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.LoggerFactory;
 
 /**
  * One at a time among all threads of all processes: an ordinary lock for the threads of this one, in front of a lock on
@@ -28,7 +28,6 @@ import org.slf4j.LoggerFactory;
  * over: the JVM lets one thread at a time wait for a lock.
  */
 final class FileMutex {
-    private static final Duration CLOSE_TIME = Duration.ofMillis(130);
     private static final int QUICK_TRIES = 10;
     private static final long PAUSE_NANOS = 20_000;
     private static final long LONG_PAUSE_NANOS = 10_000_000;
@@ -38,91 +37,75 @@ final class FileMutex {
 
     private static final int STOPPED_LOOKS = 3;
 
-    private final Path file;
+    private final Path path;
     private final ReentrantLock turn = new ReentrantLock();
-    private @Nullable RandomAccessFile open;
-    private @Nullable Object key;
+    private volatile @Nullable LockFile file;
     private @Nullable FileLock lock;
-    private @Nullable LockWait pending;
+    private @Nullable Place pending;
     private boolean deleted;
     private volatile boolean closed;
 
-    FileMutex(Path file) {
-        this.file = file;
+    FileMutex(Path path) {
+        this.path = path;
     }
 
     /**
      * Takes it.
      *
      * @return false if the directory of the file does not exist; the mutex is not held then
-     * @throws MutexBusyException if others have it for as long as the call may wait, or one that is stopped has it
+     * @throws Call.BusyException if others have it for as long as the call may wait, or one that is stopped has it
      * @throws Call.WouldWaitException if others have it and the call may not wait
      */
     boolean lock(Call call) throws IOException {
         lockForThreads(call);
         boolean done = false;
         try {
-            done = lockForProcesses(call);
-            return done;
+            lockForProcesses(call);
+            done = true;
+            return true;
         } catch (NoSuchFileException e) {
             return false;
         } finally {
             if (!done) {
                 turn.unlock();
+                closeWhenUnused();
             }
         }
     }
 
     private void lockForThreads(Call call) throws IOException {
-        if (turn.tryLock()) {
-            return;
-        }
-        call.requireWaiting();
-        while (true) {
-            try {
-                if (turn.tryLock(call.nanosLeft(), TimeUnit.NANOSECONDS)) {
-                    return;
-                }
-                throw new MutexBusyException(file, "another thread of this process");
-            } catch (InterruptedException e) {
-                call.shield().absorb(e);
+        if (!turn.tryLock()) {
+            call.requireWaiting();
+            if (!InterruptShield.await(turn::tryLock, call.end())) {
+                throw new Call.BusyException(path, "another thread of this process");
             }
         }
     }
 
-    private boolean lockForProcesses(Call call) throws IOException {
+    private void lockForProcesses(Call call) throws IOException {
         while (true) {
-            RandomAccessFile current = openFile();
-            FileLock taken = tryLock(current);
+            LockFile current = openFile();
+            FileLock taken = current.tryLock(0, 1);
             if (taken == null) {
                 call.requireWaiting();
                 taken = waitForLock(current, call);
             }
             if (taken == null) {
-                throw new MutexBusyException(file, describeHolder());
+                throw new Call.BusyException(path, describeHolder());
             }
-            if (key != null && PrivateFiles.leadsTo(file, key)) {
-                lock = taken;
-                return true;
+            lock = taken;
+            if (current.isInPlace()) {
+                return;
             }
             closeFile();
         }
     }
 
-    private static @Nullable FileLock tryLock(RandomAccessFile current) throws IOException {
-        try {
-            return current.getChannel().tryLock(0, 1, false);
-        } catch (OverlappingFileLockException e) {
-            // A copy of this library under another class loader has it, or our own wait is under way.
-            return null;
-        }
-    }
-
-    private @Nullable FileLock waitForLock(RandomAccessFile current, Call call) throws IOException {
+    private @Nullable FileLock waitForLock(LockFile current, Call call) throws IOException {
         // It is held for some ten microseconds, which a moment's patience outlasts more cheaply than a thread.
-        for (int i = 0; i < QUICK_TRIES && pending == null; i++) {
+        for (int i = 0; i < QUICK_TRIES && !isInQueue(); i++) {
             call.shield().pause(PAUSE_NANOS);
-            FileLock taken = tryLock(current);
+            FileLock taken = current.tryLock(0, 1);
             if (taken != null) {
                 return taken;
             }
@@ -134,34 +117,33 @@ final class FileMutex {
             if (taken != null) {
                 return taken;
             }
-            OptionalLong holder = ProcLocks.holder(file);
+            OptionalLong holder = ProcLocks.holder(path);
             stopped = holder.isPresent() && ProcLocks.isStopped(holder.getAsLong()) ? stopped + 1 : 0;
         }
         return null;
     }
 
+    private boolean isInQueue() {
+        return pending != null && !pending.over;
+    }
+
     /** Waits for a while in the operating system's queue, where this process has one place. */
-    private @Nullable FileLock queue(RandomAccessFile current, long nanos, InterruptShield shield) throws IOException {
+    private @Nullable FileLock queue(LockFile current, long nanos, InterruptShield shield) throws IOException {
         long end = System.nanoTime() + nanos;
         while (end - System.nanoTime() > 0) {
-            LockWait wait = pending;
-            if (wait == null || wait.isOver()) {
-                wait = new LockWait(current);
-                pending = wait;
+            Place place = pending;
+            if (place == null || place.over) {
+                place = new Place(current);
+                pending = place;
             }
-            FileLock taken;
-            try {
-                taken = wait.await(end - System.nanoTime(), shield);
-            } catch (ClosedChannelException e) {
-                throw e;
-            } catch (OverlappingFileLockException | IOException e) {
+            FileLock taken = place.await(end, shield);
+            if (taken == null && place.failed) {
                 // Another class loader's copy of this library has this process's place; or the kernel fears a deadlock,
                 // as
                 // our processes wait for each other's locks, each with another thread.
                 taken = askAgain(current, end, shield);
             }
             if (taken != null) {
-                pending = null;
                 return taken;
             }
         }
@@ -169,17 +151,17 @@ final class FileMutex {
     }
 
     /** Waits outside the operating system's queue. */
-    private @Nullable FileLock askAgain(RandomAccessFile current, long end, InterruptShield shield) throws IOException {
+    private static @Nullable FileLock askAgain(LockFile current, long end, InterruptShield shield) throws IOException {
         FileLock taken = null;
         while (taken == null && end - System.nanoTime() > 0) {
             shield.pause(Math.min(LONG_PAUSE_NANOS, end - System.nanoTime()));
-            taken = tryLock(current);
+            taken = current.tryLock(0, 1);
         }
         return taken;
     }
 
     private String describeHolder() {
-        OptionalLong holder = ProcLocks.holder(file);
+        OptionalLong holder = ProcLocks.holder(path);
         if (holder.isEmpty()) {
             return "another process";
         }
@@ -187,22 +169,14 @@ final class FileMutex {
         return "process " + pid + (ProcLocks.isStopped(pid) ? ", which is stopped" : "");
     }
 
-    private RandomAccessFile openFile() throws IOException {
+    private LockFile openFile() throws IOException {
         if (closed) {
             throw new ClosedChannelException();
         }
-        RandomAccessFile current = open;
-        while (current == null) {
-            PrivateFiles.createFile(file);
-            Object before = PrivateFiles.key(file);
-            current = PrivateFiles.open(file);
-            if (PrivateFiles.leadsTo(file, before)) {
-                open = current;
-                key = before;
-            } else {
-                current.close();
-                current = null;
-            }
+        LockFile current = file;
+        if (current == null) {
+            current = LockFile.open(path);
+            file = current;
         }
         return current;
     }
@@ -214,27 +188,41 @@ final class FileMutex {
 
     /** Gives it back. */
     void unlock() {
-        FileLock held = lock;
-        lock = null;
         try {
             if (deleted) {
                 deleted = false;
                 closeFile();
-            } else if (held != null && held.isValid()) {
+            } else {
+                release();
+            }
+        } finally {
+            turn.unlock();
+            closeWhenUnused();
+        }
+    }
+
+    private void release() {
+        FileLock held = lock;
+        lock = null;
+        try {
+            if (held != null && held.isValid()) {
                 held.release();
             }
         } catch (IOException e) {
             // A closed file has no locks.
             closeFile();
-        } finally {
-            turn.unlock();
         }
     }
 
-    /** Returns the open file, for further locks on it beyond the first byte. While no other thread can have the mutex. */
+    /** Returns the open file, for its content and for locks beyond the first byte; null before the mutex was held. */
     @Nullable
-    RandomAccessFile file() {
-        return open;
+    LockFile file() {
+        return file;
+    }
+
+    /** Returns the open file to the holder of the mutex. */
+    LockFile heldFile() {
+        return Objects.requireNonNull(file, "the mutex is held");
     }
 
     /**
@@ -252,6 +240,7 @@ final class FileMutex {
             return true;
         } finally {
             turn.unlock();
+            closeWhenUnused();
         }
     }
 
@@ -261,40 +250,77 @@ final class FileMutex {
         void run() throws IOException;
     }
 
-    /**
-     * Closes the file; the mutex cannot be used any more. Waits a moment for the mutex, as closing ends every lock that this
-     * process has on the file: also one that is held under another class loader.
-     */
+    /** Closes the file, as soon as no thread has the mutex any more; it cannot be taken again. Does not wait. */
     void close() {
-        if (open == null) {
-            closed = true;
-            return;
-        }
-        try (Call call = Call.within(CLOSE_TIME)) {
-            if (lock(call)) {
+        closed = true;
+        closeWhenUnused();
+    }
+
+    private void closeWhenUnused() {
+        while (closed && file != null && turn.tryLock()) {
+            try {
                 closeFile();
-                unlock();
+            } finally {
+                turn.unlock();
             }
-        } catch (IOException e) {
-            LoggerFactory.getLogger(FileMutex.class).debug("{} is closed without being locked", file, e);
-        } finally {
-            closed = true;
-            closeFile();
         }
     }
 
     private void closeFile() {
-        RandomAccessFile current = open;
-        open = null;
-        key = null;
-        // Its thread ends with the file.
+        LockFile current = file;
+        file = null;
+        // Its thread ends with the file, or when the lock comes, which it then gives back.
         pending = null;
-        try {
-            if (current != null) {
-                current.close();
+        release();
+        if (current != null) {
+            current.close();
+        }
+    }
+
+    /**
+     * A process's place in the operating system's queue for the first byte of a file. The operating system's wait ends by no
+     * time-out, and an interrupt would close the file, so a thread of its own waits. It waits on while nobody awaits it, since
+     * the JVM lets one thread at a time wait for a lock; a lock that comes then is given back at once.
+     */
+    private static final class Place {
+        private final LinkedTransferQueue<Optional<FileLock>> handOver = new LinkedTransferQueue<>();
+        /** The lock came, and was handed over or given back, or there was an error. */
+        private volatile boolean over;
+
+        private volatile boolean failed;
+
+        Place(LockFile file) {
+            Thread thread = new Thread(() -> waitForIt(file), "semaphore-local-mutex");
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void waitForIt(LockFile file) {
+            try {
+                FileLock lock = file.lock(0);
+                over = true;
+                if (!handOver.tryTransfer(Optional.of(lock))) {
+                    lock.release();
+                    handOver.add(Optional.empty());
+                }
+            } catch (IOException | OverlappingFileLockException e) {
+                failed = true;
+                over = true;
+                handOver.add(Optional.empty());
             }
-        } catch (IOException e) {
-            // The descriptor is gone all the same.
+        }
+
+        /** Returns the lock; null if it did not come in time, and the wait goes on, or if the wait is over. */
+        @Nullable
+        FileLock await(long end, InterruptShield shield) {
+            while (true) {
+                try {
+                    Optional<FileLock> come = handOver.poll(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return come == null ? null : come.orElse(null);
+                } catch (InterruptedException e) {
+                    shield.absorb(e);
+                }
+            }
         }
     }
 }

@@ -1,8 +1,11 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.io.IOException;
@@ -14,8 +17,8 @@ import java.util.Optional;
 
 /**
  * Creates, shows and changes semaphores, under the semaphore's mutex. The limit's file alone decides what there is: it is
- * written after the files of new slots are made, and before those of removed slots are deleted, so that a call that is
- * broken off anywhere leaves the old state or the new one, and files at most that the next call deletes.
+ * written after the entries of new slots are made, so that a call that is broken off anywhere leaves the old state or the new one,
+ * and entries at most that do not count.
  */
 final class LocalAdmin implements BackendAdmin {
     private final StateDirectory state;
@@ -26,8 +29,65 @@ final class LocalAdmin implements BackendAdmin {
         this.timeout = timeout;
     }
 
-    private <T> T run(String name, AdminOperation.Body<T> body) {
-        return AdminOperation.run(state, name, timeout, body);
+    /** One call, for one thread. */
+    private static final class Operation {
+        private final SharedSemaphore shared;
+        private final Call call;
+        /** Whether the call may have left traces. */
+        private boolean changes;
+
+        Operation(SharedSemaphore shared, Call call) {
+            this.shared = shared;
+            this.call = call;
+        }
+
+        /** Runs a step under the semaphore's mutex; empty if the semaphore has no directory. */
+        <T> Optional<T> underMutex(Step<T> step) throws IOException {
+            if (!shared.enter(call)) {
+                return Optional.empty();
+            }
+            try {
+                return step.run();
+            } finally {
+                shared.leave();
+            }
+        }
+
+        Path directory() {
+            return shared.directory();
+        }
+    }
+
+    /** What a call does. */
+    @FunctionalInterface
+    private interface Body<T> {
+        T run(Operation operation) throws IOException;
+    }
+
+    /** What a call does under the mutex. */
+    @FunctionalInterface
+    private interface Step<T> {
+        Optional<T> run() throws IOException;
+    }
+
+    private <T> T run(String name, Body<T> body) {
+        SharedSemaphore shared = state.use(name);
+        String subject = "Semaphore '" + name + "' in " + state.path();
+        try (Call call = Call.within(timeout)) {
+            Operation operation = new Operation(shared, call);
+            try {
+                state.requireFormat(call);
+                return body.run(operation);
+            } catch (IncompatibleStateException e) {
+                throw Call.failure(subject, e);
+            } catch (IOException e) {
+                throw operation.changes
+                        ? new OutcomeUnknownException(subject + ": broken off half-way, repeat the call: " + e, e)
+                        : Call.failure(subject, e);
+            }
+        } finally {
+            state.release(shared);
+        }
     }
 
     @Override
@@ -39,7 +99,7 @@ final class LocalAdmin implements BackendAdmin {
             }
             while (true) {
                 PrivateFiles.createDirectory(operation.directory());
-                Optional<Boolean> created = operation.underMutex(() -> createIfMissing(operation, limit));
+                Optional<Boolean> created = operation.underMutex(() -> Optional.of(createIfMissing(operation, limit)));
                 if (created.isPresent()) {
                     return created.get();
                 }
@@ -48,49 +108,54 @@ final class LocalAdmin implements BackendAdmin {
         });
     }
 
-    private static boolean isThere(AdminOperation operation, int limit) throws IOException {
+    private static boolean isThere(Operation operation, int limit) throws IOException {
         Optional<LimitFile> stored = LimitFile.read(operation.directory());
         if (stored.isPresent() && stored.get().limit() != limit) {
-            throw new LimitConflictException(operation.name(), stored.get().limit(), limit);
+            throw new LimitConflictException(
+                    operation.shared.name(), stored.get().limit(), limit);
         }
         return stored.isPresent();
     }
 
-    private boolean createIfMissing(AdminOperation operation, int limit) throws IOException {
+    private boolean createIfMissing(Operation operation, int limit) throws IOException {
         if (isThere(operation, limit)) {
             return false;
         }
-        operation.changes();
-        long base = state.drawEpochs(operation.call());
-        store(operation, new LimitFile(limit, base, BootId.CURRENT));
-        PrivateFiles.syncDirectory(state.path(), operation.call().shield());
+        store(operation, limit);
+        PrivateFiles.syncDirectory(state.path(), operation.call.shield());
         return true;
     }
 
-    /** Brings the files in line with a limit: makes what is missing, stores the limit, deletes what is too much. */
-    private static void store(AdminOperation operation, LimitFile limit) throws IOException {
-        Path directory = operation.directory();
-        try (SlotTable table = SlotTable.open(directory, limit.limit(), OwnerIndex.NOBODY)) {
-            table.createSlots(limit.limit(), limit.base());
-        }
-        limit.write(directory, operation.call().shield());
-        try (SlotTable table = SlotTable.openAll(directory, limit.limit())) {
-            table.deleteFreeAbove(limit.limit());
-        }
+    /**
+     * Makes the entries that a limit needs and stores the limit. A slot that was removed before may come back, and its epochs must
+     * not begin where they began then: so they are drawn.
+     */
+    private void store(Operation operation, int limit) throws IOException {
+        operation.changes = true;
+        long base = state.drawEpochs(operation.call);
+        operation.shared.slots(limit).prepare(limit, base);
+        new LimitFile(limit, base, EpochSource.BOOT).write(operation.directory(), operation.call.shield());
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         return run(
-                name, operation -> operation.underMutex(() -> show(operation)).flatMap(shown -> shown));
+                name,
+                operation -> operation.underMutex(() -> {
+                    Optional<LimitFile> stored = LimitFile.read(operation.directory());
+                    return stored.isEmpty()
+                            ? Optional.empty()
+                            : Optional.of(
+                                    describe(operation.shared, stored.get().limit()));
+                }));
     }
 
-    private static Optional<SemaphoreDescription> show(AdminOperation operation) throws IOException {
-        Optional<LimitFile> limit = LimitFile.read(operation.directory());
-        return limit.isEmpty()
-                ? Optional.empty()
-                : Optional.of(SlotSurvey.describe(
-                        operation.name(), operation.directory(), limit.get().limit()));
+    private static SemaphoreDescription describe(SharedSemaphore shared, int limit) throws IOException {
+        List<Holder> holders = shared.allSlots(limit).holders(limit);
+        int held = (int) holders.stream()
+                .filter(holder -> holder.state() == HolderState.HELD)
+                .count();
+        return new SemaphoreDescription(shared.name(), limit, limit - held, holders);
     }
 
     @Override
@@ -98,31 +163,26 @@ final class LocalAdmin implements BackendAdmin {
         try (Call call = Call.within(timeout)) {
             return state.names(call).stream().sorted().toList();
         } catch (IOException e) {
-            throw Failures.of("State directory " + state.path(), e);
+            throw Call.failure("State directory " + state.path(), e);
         }
     }
 
     @Override
     public void resize(String name, int limit) {
         run(name, operation -> {
-            Optional<LimitFile> stored = operation
-                    .underMutex(() -> {
-                        Optional<LimitFile> old = LimitFile.read(operation.directory());
-                        if (old.isPresent()) {
-                            operation.changes();
-                            // A slot that was removed before may come back: its epochs must not begin where they began
-                            // then.
-                            long base = state.drawEpochs(operation.call());
-                            store(operation, new LimitFile(limit, base, BootId.CURRENT));
-                        }
-                        return old;
-                    })
-                    .flatMap(old -> old);
+            Optional<LimitFile> stored = operation.underMutex(() -> {
+                Optional<LimitFile> old = LimitFile.read(operation.directory());
+                if (old.isPresent()) {
+                    store(operation, limit);
+                }
+                return old;
+            });
             if (stored.isEmpty()) {
                 throw new NoSuchSemaphoreException(
                         "Semaphore '" + name + "' in " + state.path() + " does not exist: create it");
             }
-            operation.wakeWaiters();
+            // Waiters of other processes see the limit's file change.
+            operation.shared.wake(operation);
             return limit;
         });
     }
@@ -130,46 +190,40 @@ final class LocalAdmin implements BackendAdmin {
     @Override
     public boolean destroy(String name) {
         return run(name, operation -> {
-            boolean existed = operation.underMutex(() -> remove(operation)).orElse(false);
-            operation.wakeWaiters();
+            boolean existed =
+                    operation.underMutex(() -> Optional.of(remove(operation))).orElse(false);
+            operation.shared.wake(operation);
             return existed;
         });
     }
 
-    private boolean remove(AdminOperation operation) throws IOException {
-        Path directory = operation.directory();
-        operation.changes();
-        boolean existed = deleteLimit(directory.resolve(LimitFile.NAME));
-        if (existed) {
-            PrivateFiles.syncDirectory(directory, operation.call().shield());
+    private static boolean remove(Operation operation) throws IOException {
+        Path limit = operation.directory().resolve(LimitFile.NAME);
+        if (Files.isDirectory(limit)) {
+            throw new IncompatibleStateException(
+                    limit + " is a directory, expected a file with the semaphore's limit: move it away", null);
         }
-        try (SlotTable table = SlotTable.openAll(directory, 0)) {
-            if (table.deleteFreeAbove(0) == 0) {
-                operation.deleteDirectory();
-            }
+        operation.changes = true;
+        boolean existed = Files.deleteIfExists(limit);
+        if (existed) {
+            PrivateFiles.syncDirectory(operation.directory(), operation.call.shield());
+        }
+        if (operation.shared.allSlots(0).heldAbove(0) == 0) {
+            operation.shared.deleteDirectory();
         }
         return existed;
-    }
-
-    private static boolean deleteLimit(Path file) throws IOException {
-        if (Files.isDirectory(file)) {
-            throw new IncompatibleStateException(
-                    file + " is a directory, expected a file with the semaphore's limit: move it away", null);
-        }
-        return Files.deleteIfExists(file);
     }
 
     @Override
     public int retiredHolders(String name) {
         return run(
-                name,
-                operation -> operation
-                        .underMutex(() -> {
+                        name,
+                        operation -> operation.underMutex(() -> {
                             int limit = LimitFile.read(operation.directory())
                                     .map(LimitFile::limit)
                                     .orElse(0);
-                            return SlotSurvey.heldAbove(operation.directory(), limit);
-                        })
-                        .orElse(0));
+                            return Optional.of(operation.shared.allSlots(0).heldAbove(limit));
+                        }))
+                .orElse(0);
     }
 }

@@ -15,7 +15,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One client's use of a state directory. */
 final class LocalBackend implements SemaphoreBackend {
-    static final int MAX_PERMITS = 10_000;
     private static final Duration WAKE_UP = Duration.ofMillis(250);
     private static final Duration LOSS_NOTICE = LocalSettings.RENEW_EVERY.multipliedBy(4);
 
@@ -49,7 +48,7 @@ final class LocalBackend implements SemaphoreBackend {
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
                 .exposure(Fault.STATE_REMOVED, LOSS_NOTICE)
-                .sizes(LocalNames.MAX_BYTES, MAX_PERMITS)
+                .sizes(LocalNames.MAX_BYTES, SlotTable.MAX_SLOTS)
                 .notes(notes())
                 .build();
     }
@@ -80,7 +79,7 @@ final class LocalBackend implements SemaphoreBackend {
         try (Call call = Call.within(settings.timeout())) {
             state.ping(call);
         } catch (IOException e) {
-            throw Failures.of("State directory " + state.path(), e);
+            throw Call.failure("State directory " + state.path(), e);
         }
     }
 

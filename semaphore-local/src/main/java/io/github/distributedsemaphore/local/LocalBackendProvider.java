@@ -12,8 +12,8 @@ import java.util.Set;
  * directory of the user's own, {@code $XDG_STATE_HOME/distributed-semaphore}, by default {@code
  * ~/.local/state/distributed-semaphore}.
  *
- * <p>Each slot is a file, and a hold is an operating-system lock on it (POSIX {@code fcntl}, exclusive), which ends with the
- * process however that dies. A waiter learns of a release in order by the directory's change events, on Linux inotify; that a
+ * <p>Each semaphore is a table of slots, and a client that holds some keeps a byte of the table locked (POSIX {@code fcntl},
+ * exclusive): the lock ends with the process however that dies, and the holds with it. A waiter learns of a release in order by the directory's change events, on Linux inotify; that a
  * holder was killed tells nobody, so a waiter also asks again every tenth of a second. Processes that a holder starts do
  * not inherit its locks.
  *
@@ -48,7 +48,7 @@ public final class LocalBackendProvider implements BackendProvider {
         try {
             return new LocalBackend(StateDirectory.open(StateDirectoryCheck.prepare(settings)), settings);
         } catch (IOException e) {
-            throw Failures.of("State directory " + settings.directory(), e);
+            throw Call.failure("State directory " + settings.directory(), e);
         }
     }
 }

@@ -1,10 +1,12 @@
 package io.github.distributedsemaphore.local;
 
 import java.io.ByteArrayOutputStream;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -14,17 +16,16 @@ import java.util.regex.Pattern;
  *
  * <p>Two forms, distinguished by their first letter. {@code n-} is for people: lower-case letters, digits, {@code -} and
  * {@code _} stand for themselves, every other byte of the UTF-8 is {@code =} and two hexadecimal digits. Where that gets
- * too long, {@code b-} and base 32 (RFC 4648, extended hex alphabet in lower case). A name has exactly one form and every
+ * too long, {@code b-} and the bytes as one number of base 36. A name has exactly one form and every
  * form one name, also on file systems that take upper and lower case for the same or change Unicode.
  */
 final class LocalNames {
-    /** The longest name in bytes of UTF-8: in base 32 and with its prefix it fits into the 255 bytes of a file name. */
+    /** The longest name in bytes of UTF-8: as a number and with its prefix it fits into the 255 bytes of a file name. */
     static final int MAX_BYTES = 150;
 
     private static final int MAX_READABLE = 200;
-    private static final String DIGITS = "0123456789abcdefghijklmnopqrstuv";
     private static final Pattern READABLE = Pattern.compile("n-(?:[a-z0-9_-]|=[0-9a-f]{2})+");
-    private static final Pattern BASE_32 = Pattern.compile("b-[0-9a-v]+");
+    private static final Pattern COMPACT = Pattern.compile("b-[0-9a-z]+");
 
     private LocalNames() {}
 
@@ -40,7 +41,7 @@ final class LocalNames {
                     "a name takes 1 to " + MAX_BYTES + " bytes of UTF-8, this one takes " + bytes.length);
         }
         String readable = readable(bytes);
-        return readable.length() <= MAX_READABLE ? readable : "b-" + base32(bytes);
+        return readable.length() <= MAX_READABLE ? readable : "b-" + compact(bytes);
     }
 
     private static byte[] utf8(String name) {
@@ -67,23 +68,12 @@ final class LocalNames {
         return text.toString();
     }
 
-    private static String base32(byte[] bytes) {
-        StringBuilder text = new StringBuilder();
-        int bits = 0;
-        int count = 0;
-        for (byte b : bytes) {
-            bits = (bits << 8) | (b & 0xff);
-            count += 8;
-            while (count >= 5) {
-                count -= 5;
-                text.append(DIGITS.charAt((bits >> count) & 31));
-            }
-            bits &= (1 << count) - 1;
-        }
-        if (count > 0) {
-            text.append(DIGITS.charAt((bits << (5 - count)) & 31));
-        }
-        return text.toString();
+    /** With a 1 in front, so that no zero at the beginning is lost. */
+    private static String compact(byte[] bytes) {
+        byte[] marked = new byte[bytes.length + 1];
+        marked[0] = 1;
+        System.arraycopy(bytes, 0, marked, 1, bytes.length);
+        return new BigInteger(marked).toString(Character.MAX_RADIX);
     }
 
     /** Returns the semaphore that a directory is for; empty if it is for none. */
@@ -91,8 +81,8 @@ final class LocalNames {
         byte[] bytes;
         if (READABLE.matcher(directory).matches()) {
             bytes = bytesOfReadable(directory.substring(2));
-        } else if (BASE_32.matcher(directory).matches()) {
-            bytes = bytesOfBase32(directory.substring(2));
+        } else if (COMPACT.matcher(directory).matches()) {
+            bytes = bytesOfCompact(directory.substring(2));
         } else {
             return Optional.empty();
         }
@@ -117,19 +107,8 @@ final class LocalNames {
         return bytes.toByteArray();
     }
 
-    private static byte[] bytesOfBase32(String text) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        int bits = 0;
-        int count = 0;
-        for (int i = 0; i < text.length(); i++) {
-            bits = (bits << 5) | DIGITS.indexOf(text.charAt(i));
-            count += 5;
-            if (count >= 8) {
-                count -= 8;
-                bytes.write(bits >> count);
-                bits &= (1 << count) - 1;
-            }
-        }
-        return bytes.toByteArray();
+    private static byte[] bytesOfCompact(String text) {
+        byte[] marked = new BigInteger(text, Character.MAX_RADIX).toByteArray();
+        return Arrays.copyOfRange(marked, 1, marked.length);
     }
 }

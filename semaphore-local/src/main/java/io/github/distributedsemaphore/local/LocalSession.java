@@ -22,21 +22,19 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One client's presence at one semaphore: the slot files it has locked. */
+/** One client's presence at one semaphore: the slots that are its in the table. */
 final class LocalSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(LocalSession.class);
 
     private final StateDirectory state;
     private final LocalSettings settings;
     private final SharedSemaphore shared;
-    private final HeldSlots held = new HeldSlots();
-    private final long owner =
-            OwnerIndex.owner(LockTable.PROCESS, ThreadLocalRandom.current().nextInt(1, Integer.MAX_VALUE));
+    private final SessionByte own = new SessionByte();
 
     LocalSession(StateDirectory state, LocalSettings settings, String name) {
         this.state = state;
@@ -57,7 +55,7 @@ final class LocalSession implements BackendSession {
         try (Call call = Call.within(settings.timeout())) {
             return during(call, request);
         } catch (IOException e) {
-            throw Failures.of(subject(), e);
+            throw Call.failure(subject(), e);
         }
     }
 
@@ -69,14 +67,14 @@ final class LocalSession implements BackendSession {
         } catch (Call.WouldWaitException e) {
             return null;
         } catch (IOException e) {
-            return CompletableFuture.failedFuture(Failures.of(subject(), e));
+            return CompletableFuture.failedFuture(Call.failure(subject(), e));
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
     }
 
     private ExchangeResult during(Call call, ExchangeRequest request) throws IOException {
-        held.requireOpen(shared.name());
+        own.requireOpen(shared.name());
         try {
             state.requireFormat(call);
             Outcome outcome = exchange(request, call);
@@ -85,7 +83,7 @@ final class LocalSession implements BackendSession {
             }
             return outcome.result;
         } catch (IncompatibleStateException e) {
-            throw Failures.of(subject(), e);
+            throw Call.failure(subject(), e);
         }
     }
 
@@ -95,9 +93,7 @@ final class LocalSession implements BackendSession {
 
     private Outcome exchange(ExchangeRequest request, Call call) throws IOException {
         if (!shared.enter(call)) {
-            held.remove(request.giveBack()).forEach(SlotFile::close);
-            List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.MISSING);
-            return new Outcome(result(Set.copyOf(request.giveBack()), answers, false), false);
+            return new Outcome(missing(request, Set.copyOf(request.giveBack())), false);
         }
         try {
             Optional<LimitFile> limit =
@@ -108,75 +104,80 @@ final class LocalSession implements BackendSession {
         }
     }
 
+    private ExchangeResult missing(ExchangeRequest request, Set<Hold> lost) {
+        return result(lost, Collections.nCopies(request.wants().size(), Answer.MISSING), false);
+    }
+
     /** Reads the limit where a damaged one must not keep anybody from giving back: then no slot counts as removed. */
     private Optional<LimitFile> limitForRelease() throws IOException {
         try {
             return LimitFile.read(shared.directory());
         } catch (IncompatibleStateException e) {
             LOG.debug("{}: giving back under a damaged limit", subject(), e);
-            return Optional.of(new LimitFile(LocalBackend.MAX_PERMITS, 0, ""));
+            return Optional.of(new LimitFile(SlotTable.MAX_SLOTS, 0, ""));
         }
     }
 
     private Outcome exchange(ExchangeRequest request, LimitFile limit, Call call) throws IOException {
-        Set<Hold> lost = new HashSet<>();
-        Set<SlotFile> givenBack = filesOf(request.giveBack(), lost);
-        int slots = Math.max(request.wants().isEmpty() ? 0 : limit.limit(), highest(givenBack));
-        try (SlotTable table = SlotTable.open(shared.directory(), slots, OwnerIndex.UNKNOWN)) {
-            EpochSource epochs = new EpochSource(state, shared.directory(), limit, call);
-            SlotExchange exchange = new SlotExchange(table, epochs, limit.limit(), settings.self(), owner, givenBack);
-            List<Answer> answers = serve(exchange, request);
-            drop(held.remove(lost));
-            held.remove(request.giveBack());
-            boolean freed = exchange.finish();
-            if (!held.add(exchange.taken())) {
-                exchange.abandon();
-                held.requireOpen(shared.name());
-            }
-            return new Outcome(result(lost, answers, wake(freed)), freed);
+        int most = request.wants().isEmpty() ? 0 : limit.limit();
+        SlotTable table = shared.slots(Math.max(most, highest(request.giveBack())));
+        Set<Hold> given = among(request.giveBack(), table);
+        EpochSource epochs = new EpochSource(state, shared.directory(), limit, call);
+        SlotExchange exchange = new SlotExchange(table, epochs, limit.limit(), slots(given));
+        List<Answer> answers = exchange.serve(request.wants(), request.epochs());
+        if (!exchange.taken().isEmpty()) {
+            own.enter(table.file());
         }
-    }
-
-    private static List<Answer> serve(SlotExchange exchange, ExchangeRequest request) throws IOException {
-        boolean served = false;
-        try {
-            List<Answer> answers = exchange.serve(request.wants(), request.epochs());
-            served = true;
-            return answers;
-        } finally {
-            if (!served) {
-                exchange.undo();
-            }
-        }
+        boolean freed = exchange.write(own.session(), settings.self());
+        own.requireOpen(shared.name());
+        return new Outcome(result(lost(request, given), answers, wake(freed)), freed);
     }
 
     /** Gives back where the semaphore does not exist any more, and clears up after the last holder. */
     private Outcome exchangeWithout(ExchangeRequest request) throws IOException {
-        Set<Hold> lost = new HashSet<>();
-        Set<SlotFile> givenBack = filesOf(request.giveBack(), lost);
-        try (SlotTable table = SlotTable.openAll(shared.directory(), highest(givenBack))) {
-            for (SlotFile file : givenBack) {
-                table.delete(file);
-            }
-            held.remove(request.giveBack()).forEach(SlotFile::close);
-            if (table.deleteFreeAbove(0) == 0) {
-                shared.deleteDirectory();
-            }
+        SlotTable table = shared.allSlots(highest(request.giveBack()));
+        Set<Hold> given = among(request.giveBack(), table);
+        for (int slot : slots(given)) {
+            table.setSession(slot, SlotTable.NOBODY);
         }
-        List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.MISSING);
-        return new Outcome(result(lost, answers, false), false);
+        if (table.heldAbove(0) == 0) {
+            shared.deleteDirectory();
+        }
+        return new Outcome(missing(request, lost(request, given)), false);
     }
 
-    private Set<SlotFile> filesOf(Collection<Hold> holds, Set<Hold> lost) throws IOException {
-        Set<SlotFile> files = new LinkedHashSet<>();
-        for (Hold hold : holds) {
-            held.inPlace(hold).ifPresentOrElse(files::add, () -> lost.add(hold));
-        }
-        return files;
+    /** Returns those of some holds that this session has. */
+    private Set<Hold> among(Collection<Hold> holds, SlotTable table) {
+        boolean lives = own.livesIn(table.file());
+        return holds.stream()
+                .filter(hold -> lives && table.has(hold, own.session()))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
-    private static int highest(Set<SlotFile> files) {
-        return files.stream().mapToInt(SlotFile::slot).max().orElse(0);
+    /** Returns what this session has. */
+    private List<Hold> all() {
+        LockFile table = shared.table();
+        try {
+            return table != null && own.livesIn(table)
+                    ? SlotTable.readAll(table, 0).holdsOf(own.session())
+                    : List.of();
+        } catch (IOException e) {
+            throw Call.failure(subject(), e);
+        }
+    }
+
+    private static Set<Hold> lost(ExchangeRequest request, Set<Hold> given) {
+        Set<Hold> lost = new HashSet<>(request.giveBack());
+        lost.removeAll(given);
+        return lost;
+    }
+
+    private static Set<Integer> slots(Set<Hold> holds) {
+        return holds.stream().map(Hold::slot).collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    private static int highest(Collection<Hold> holds) {
+        return holds.stream().mapToInt(Hold::slot).max().orElse(0);
     }
 
     /** Wakes other processes if a slot became free; tells whether anybody else waits. */
@@ -207,8 +208,7 @@ final class LocalSession implements BackendSession {
 
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        List<Hold> still =
-                held.all().stream().filter(request.giveBack()::contains).toList();
+        List<Hold> still = all().stream().filter(request.giveBack()::contains).toList();
         ExchangeResult gaveBack = exchange(new ExchangeRequest(still, List.of(), 1, request.waiting()));
         List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.NOT_DONE);
         return result(gaveBack.lost(), answers, gaveBack.othersWaiting());
@@ -219,19 +219,19 @@ final class LocalSession implements BackendSession {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
             int limit = limitForRelease().map(LimitFile::limit).orElse(0);
-            Set<Hold> lost = new HashSet<>();
-            Set<Hold> retired = new HashSet<>();
-            for (Hold hold : holds) {
-                if (held.inPlace(hold).isEmpty()) {
-                    lost.add(hold);
-                } else if (hold.slot() > limit) {
-                    retired.add(hold);
-                }
+            Set<Hold> lost = new HashSet<>(holds);
+            LockFile table = shared.table();
+            if (table != null && table.isInPlace()) {
+                lost.removeAll(among(holds, SlotTable.read(table, highest(holds))));
+            } else if (table != null) {
+                own.leave(table);
             }
-            drop(held.remove(lost));
+            Set<Hold> retired = holds.stream()
+                    .filter(hold -> hold.slot() > limit && !lost.contains(hold))
+                    .collect(Collectors.toSet());
             return new Renewal(Deadline.NEVER, lost, retired);
         } catch (IOException e) {
-            throw Failures.of(subject(), e);
+            throw Call.failure(subject(), e);
         }
     }
 
@@ -251,53 +251,34 @@ final class LocalSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        held.requireOpen(shared.name());
+        own.requireOpen(shared.name());
         Watch watch = () -> shared.removeWatcher(this, hint);
         try (Call call = Call.within(settings.timeout())) {
             shared.addWatcher(this, hint, call);
             return watch;
         } catch (IOException e) {
             watch.close();
-            throw Failures.of(subject(), e);
+            throw Call.failure(subject(), e);
         }
     }
 
     @Override
     public void close() {
         try {
-            List<Hold> rest = held.all();
+            List<Hold> rest = all();
             if (!rest.isEmpty()) {
                 exchange(new ExchangeRequest(rest, List.of(), 1, false));
             }
         } catch (SemaphoreException e) {
-            LOG.debug("{}: closing by dropping the locks", subject(), e);
+            LOG.debug("{}: closing without giving back", subject(), e);
         }
         abort();
     }
 
     @Override
     public void abort() {
-        held.end().ifPresent(rest -> {
-            drop(rest);
+        if (own.end()) {
             state.release(shared);
-        });
-    }
-
-    /**
-     * Unlocks slots without the mutex. What the index gives to this process others of it leave alone, so it must not
-     * outlive the lock.
-     */
-    private void drop(List<SlotFile> files) {
-        if (files.isEmpty()) {
-            return;
         }
-        try (OwnerIndex index = OwnerIndex.openExisting(shared.directory())) {
-            for (SlotFile file : files) {
-                index.clear(file.slot(), owner);
-            }
-        } catch (IOException | IncompatibleStateException e) {
-            LOG.debug("{}: the index keeps slots that were dropped", subject(), e);
-        }
-        files.forEach(SlotFile::close);
     }
 }

@@ -5,6 +5,8 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a client uses a state directory.
@@ -17,7 +19,7 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 record LocalSettings(
         Path directory, Duration detection, Duration timeout, boolean allowNetworkFileSystem, HolderInfo self) {
-    /** How often a holder looks whether its slot file is still in its place. */
+    /** How often a holder looks whether the table is still in its place and its entry its own. */
     static final Duration RENEW_EVERY = Duration.ofMillis(500);
 
     private static final Duration LONGEST_RECHECK = Duration.ofMillis(100);
@@ -32,12 +34,27 @@ record LocalSettings(
         Duration timeout =
                 uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofMinutes(5));
         boolean network = uri.flag("allowNetworkFileSystem", false);
-        Path directory = uri.path().isEmpty() ? DefaultDirectory.path() : Path.of(uri.path());
+        Path directory = uri.path().isEmpty()
+                ? defaultDirectory(System::getenv, System.getProperty("user.home", ""))
+                : Path.of(uri.path());
         if (!directory.isAbsolute()) {
             throw new IllegalArgumentException("The state directory '" + directory
                     + "' is relative: processes started elsewhere would not share it; write local:/path");
         }
         return new LocalSettings(directory, detection, timeout, network, self);
+    }
+
+    /** Returns where state goes that nobody gave a place: the XDG Base Directory Specification's place for a user's state. */
+    static Path defaultDirectory(UnaryOperator<@Nullable String> environment, String home) {
+        String state = environment.apply("XDG_STATE_HOME");
+        // The specification has relative paths ignored.
+        if (state != null && Path.of(state).isAbsolute()) {
+            return Path.of(state, "distributed-semaphore");
+        }
+        if (home.isEmpty() || !Path.of(home).isAbsolute()) {
+            throw new IllegalArgumentException("This user has no home directory: give the state's, as in local:/path");
+        }
+        return Path.of(home, ".local", "state", "distributed-semaphore");
     }
 
     /**

@@ -31,7 +31,7 @@ import java.util.Objects;
 final class PrivateFiles {
     static final FileAttribute<?> FILE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
-    private static final FileAttribute<?> DIRECTORY =
+    static final FileAttribute<?> DIRECTORY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
 
     private PrivateFiles() {}
@@ -65,11 +65,6 @@ final class PrivateFiles {
     static IncompatibleStateException notDirectory(Path path) {
         return new IncompatibleStateException(
                 path + " is not a directory, but that is where a semaphore is kept: move away what is there", null);
-    }
-
-    /** Makes a directory and those above it that are missing. */
-    static void createDirectories(Path directory) throws IOException {
-        Files.createDirectories(directory, DIRECTORY);
     }
 
     /** Opens an existing file for reading and writing, and says properly why it cannot. */

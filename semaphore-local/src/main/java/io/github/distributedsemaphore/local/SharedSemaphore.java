@@ -1,15 +1,14 @@
 package io.github.distributedsemaphore.local;
 
-import io.github.distributedsemaphore.IncompatibleStateException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.WatchKey;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -17,28 +16,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the clients of this process share about one semaphore: its mutex, and its waiters.
+ * What the clients of this process share about one semaphore: its table with the mutex, and its waiters.
  *
- * <p>A process that waits shows it by a lock on one byte of the mutex file, at a place of its own beyond the first. A process that
- * frees a slot looks whether another one has such a lock, and only then touches the file whose change wakes the waiters.
+ * <p>A process that waits shows it by a lock on one byte of the table, at a place of its own. A process that frees a slot looks
+ * whether another one has such a lock, and only then touches the file whose change wakes the waiters.
  */
 final class SharedSemaphore {
     private static final Logger LOG = LoggerFactory.getLogger(SharedSemaphore.class);
 
-    /** Comes and goes to wake processes that watch the directory. */
-    static final String RELEASED = "released";
+    /** The semaphores in use in this process, by the key of their state directory and the name of their own. */
+    static final UseCounts<SharedSemaphore> IN_USE = new UseCounts<>();
 
-    static final String MUTEX = "mutex";
-
-    /** The byte of the mutex file that one of the waiting processes has locked. */
+    /** The byte of the table that one of the waiting processes has locked; the place of each is beyond, below {@link #PLACES_END}. */
     private static final long LOOKOUT = 1;
+
+    private static final long PLACES_END = 1L << 60;
 
     private final String name;
     private final Path directory;
     private final FileMutex mutex;
     private final DirectoryWatch directoryWatch;
     private final ConcurrentHashMap<Object, Runnable> watchers = new ConcurrentHashMap<>();
-    private final long place = ThreadLocalRandom.current().nextLong(LOOKOUT + 1, 1L << 60);
+    private final long place = ThreadLocalRandom.current().nextLong(LOOKOUT + 2, PLACES_END - 1);
     private volatile @Nullable FileLock presence;
     private @Nullable FileLock lookout;
     private @Nullable WatchKey watchKey;
@@ -47,7 +46,7 @@ final class SharedSemaphore {
         this.name = name;
         this.directory = directory;
         this.directoryWatch = directoryWatch;
-        this.mutex = new FileMutex(directory.resolve(MUTEX));
+        this.mutex = new FileMutex(directory.resolve(SlotTable.NAME));
     }
 
     String name() {
@@ -56,6 +55,22 @@ final class SharedSemaphore {
 
     Path directory() {
         return directory;
+    }
+
+    /** Returns the open table; null if this process has not used it yet. */
+    @Nullable
+    LockFile table() {
+        return mutex.file();
+    }
+
+    /** Reads the slots 1 to {@code highest}. Under the mutex. */
+    SlotTable slots(int highest) throws IOException {
+        return SlotTable.read(mutex.heldFile(), highest);
+    }
+
+    /** Reads all slots that there are, and 1 to {@code least} at least. Under the mutex. */
+    SlotTable allSlots(int least) throws IOException {
+        return SlotTable.readAll(mutex.heldFile(), least);
     }
 
     /**
@@ -94,10 +109,17 @@ final class SharedSemaphore {
         }
     }
 
-    /** Deletes what remains of a semaphore without slots. Under the mutex, which goes too. */
+    /** Deletes what remains of a semaphore without holders, the limit's file being gone. Under the mutex, which goes too. */
     void deleteDirectory() throws IOException {
         mutex.deleted();
-        SlotTable.deleteDirectory(directory);
+        for (String file : List.of(DirectoryWatch.RELEASED, LimitFile.NAME + ".new", SlotTable.NAME)) {
+            Files.deleteIfExists(directory.resolve(file));
+        }
+        try {
+            Files.deleteIfExists(directory);
+        } catch (DirectoryNotEmptyException e) {
+            // Another process is just creating the semaphore again, or there are foreign files here.
+        }
     }
 
     /** Adds a waiter of a session; its hint is called after {@link #wake}, or when the directory shows a change. */
@@ -136,25 +158,14 @@ final class SharedSemaphore {
     }
 
     private @Nullable FileLock takenOrDropped(boolean wanted, @Nullable FileLock current, long at) throws IOException {
-        FileLock held = current != null && current.isValid() ? current : null;
-        if (wanted && held == null) {
-            RandomAccessFile file = mutex.file();
-            return file == null ? null : tryLock(file, at);
+        LockFile table = mutex.file();
+        if (wanted && table != null && table.has(current)) {
+            return current;
         }
-        if (!wanted && held != null) {
-            held.release();
-            return null;
+        if (current != null && current.isValid()) {
+            current.release();
         }
-        return held;
-    }
-
-    private static @Nullable FileLock tryLock(RandomAccessFile file, long at) throws IOException {
-        try {
-            return file.getChannel().tryLock(at, 1, false);
-        } catch (OverlappingFileLockException e) {
-            // A copy of this library under another class loader has it.
-            return null;
-        }
+        return wanted && table != null ? table.tryLock(at, 1) : null;
     }
 
     /**
@@ -174,30 +185,13 @@ final class SharedSemaphore {
     /** Tells whether anybody in another process waits. Under the mutex. */
     boolean otherProcessesWaiting() throws IOException {
         showPresence();
-        return isLockedElsewhere(LOOKOUT + 1, place - LOOKOUT - 1)
-                || isLockedElsewhere(place + 1, Long.MAX_VALUE - place - 1);
-    }
-
-    private boolean isLockedElsewhere(long from, long size) throws IOException {
-        RandomAccessFile file = mutex.file();
-        if (file == null) {
-            return false;
-        }
-        try {
-            FileLock lock = file.getChannel().tryLock(from, size, false);
-            if (lock == null) {
-                return true;
-            }
-            lock.release();
-            return false;
-        } catch (OverlappingFileLockException e) {
-            return true;
-        }
+        LockFile table = mutex.heldFile();
+        return table.isLocked(LOOKOUT + 1, place - LOOKOUT - 1) || table.isLocked(place + 1, PLACES_END - place - 1);
     }
 
     /** Wakes the waiters of other processes. Under the mutex. */
     void wakeOtherProcesses() throws IOException {
-        Path released = directory.resolve(RELEASED);
+        Path released = directory.resolve(DirectoryWatch.RELEASED);
         try {
             Files.createFile(released, PrivateFiles.FILE);
         } catch (FileAlreadyExistsException e) {
@@ -227,9 +221,12 @@ final class SharedSemaphore {
     }
 
     private boolean mayBeFree() {
-        try (OwnerIndex index = OwnerIndex.openExisting(directory)) {
-            return index.hasGivenBack();
-        } catch (IOException | IncompatibleStateException e) {
+        LockFile table = mutex.file();
+        try {
+            return table == null
+                    || !table.isInPlace()
+                    || SlotTable.readAll(table, 0).hasGivenBack();
+        } catch (IOException e) {
             return true;
         }
     }
@@ -240,6 +237,8 @@ final class SharedSemaphore {
         if (key != null) {
             directoryWatch.forget(key);
         }
+        watchers.clear();
+        dropPresence();
         mutex.close();
     }
 }

@@ -4,56 +4,44 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.io.IOException;
-import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes slots for one exchange, under the semaphore's mutex. Until {@link #finish} nothing is given away that {@link
- * #undo} could not take back: the slots that the exchange gives back stay locked until then.
+ * Chooses slots for one exchange, under the semaphore's mutex. Until {@link #write} nothing is stored, so an exchange that fails
+ * before leaves everything as it was.
  */
 final class SlotExchange {
     private static final Logger LOG = LoggerFactory.getLogger(SlotExchange.class);
 
     private final SlotTable table;
     private final EpochSource epochs;
-    private final HolderInfo self;
-    private final long owner;
     private final int limit;
+    private final Set<Integer> givenBack;
 
-    /** Locked and not taken: first the slots that are given back here, then those that a refused want left over. */
-    private final Deque<SlotFile> spare = new ArrayDeque<>();
+    /** Chosen and not taken: first the slots that are given back here, then those that a refused want left over. */
+    private final Deque<Integer> spare = new ArrayDeque<>();
 
-    private final Set<SlotFile> givenBack;
-    private final Map<Hold, SlotFile> taken = new LinkedHashMap<>();
-    private final List<SlotFile> newlyLocked = new ArrayList<>();
+    private final List<Hold> taken = new ArrayList<>();
     private int nextSlot = 1;
     private boolean probing;
 
-    SlotExchange(SlotTable table, EpochSource epochs, int limit, HolderInfo self, long owner, Set<SlotFile> givenBack) {
+    SlotExchange(SlotTable table, EpochSource epochs, int limit, Set<Integer> givenBack) {
         this.table = table;
         this.epochs = epochs;
         this.limit = limit;
-        this.self = self;
-        this.owner = owner;
         this.givenBack = givenBack;
+        givenBack.stream().filter(slot -> slot <= limit).forEach(spare::add);
     }
 
     /** Serves the wants in their order, each whole or not at all. */
     List<Answer> serve(List<Integer> wants, int run) throws IOException {
-        for (SlotFile file : givenBack) {
-            if (file.slot() <= limit && file.inPlace()) {
-                spare.add(file);
-            }
-        }
         List<Answer> answers = new ArrayList<>();
         for (int want : wants) {
             answers.add(want > limit ? new Answer.ExceedsLimit(limit) : serve(want, run));
@@ -63,87 +51,78 @@ final class SlotExchange {
 
     private Answer serve(int want, int run) throws IOException {
         while (spare.size() < want) {
-            SlotFile free = lockNextFree();
-            if (free == null) {
+            int free = nextFree();
+            if (free == 0) {
                 return Answer.FULL;
             }
-            newlyLocked.add(free);
             spare.add(free);
         }
         List<Hold> holds = new ArrayList<>();
         for (int i = 0; i < want; i++) {
-            holds.add(take(spare.remove(), run));
+            int slot = spare.remove();
+            holds.add(epochs.next(slot, table.lastEpoch(slot), run));
         }
+        taken.addAll(holds);
         return new Answer.Granted(holds);
     }
 
-    private @Nullable SlotFile lockNextFree() throws IOException {
+    /** Returns the next free slot, those first that were given back; 0 if there is none. */
+    private int nextFree() throws IOException {
         while (true) {
             if (nextSlot > limit) {
                 if (probing) {
-                    return null;
+                    return 0;
                 }
-                // None is left that was given back: perhaps some owners have died.
+                // None is left that was given back: perhaps some sessions have died.
                 probing = true;
                 nextSlot = 1;
             }
             int slot = nextSlot++;
-            if (table.isGivenBack(slot) != probing) {
-                SlotFile file = table.tryLock(slot);
-                if (file != null) {
-                    return file;
-                }
+            if ((table.session(slot) != SlotTable.NOBODY) == probing && !table.isHeld(slot)) {
+                return slot;
             }
         }
     }
 
-    private Hold take(SlotFile file, int run) throws IOException {
-        EpochSource.Run next = epochs.next(file, run);
-        file.write(new SlotRecord(next.base(), next.first(), next.last(), self, Instant.now()));
-        table.setOwner(file.slot(), owner);
-        Hold hold = new Hold(file.slot(), next.first(), next.last());
-        taken.put(hold, file);
-        return hold;
-    }
-
-    Map<Hold, SlotFile> taken() {
+    List<Hold> taken() {
         return taken;
     }
 
-    /** Unlocks what was not taken; tells whether slots became free by it that were held before. */
-    boolean finish() {
-        boolean freed = false;
-        for (SlotFile file : givenBack) {
-            if (!taken.containsValue(file)) {
-                spare.remove(file);
-                freed |= file.slot() <= limit;
-                free(file);
-            }
-        }
-        spare.forEach(this::free);
-        return freed;
-    }
-
-    /** Frees what was taken after all. */
-    void abandon() {
-        taken.values().forEach(this::free);
-    }
-
-    private void free(SlotFile file) {
+    /**
+     * Stores what a session has taken and given back; after an error nothing is.
+     *
+     * @return whether slots became free that were held before
+     */
+    boolean write(long session, HolderInfo self) throws IOException {
+        Set<Integer> freed = new LinkedHashSet<>(givenBack);
+        taken.forEach(hold -> freed.remove(hold.slot()));
         try {
-            if (file.slot() <= limit) {
-                table.putBack(file);
-            } else {
-                table.delete(file);
+            for (Hold hold : taken) {
+                table.take(hold, session, self);
+            }
+            for (int slot : freed) {
+                table.setSession(slot, SlotTable.NOBODY);
+            }
+            if (EpochSource.BOOT.isEmpty() && !taken.isEmpty()) {
+                table.file().sync();
             }
         } catch (IOException e) {
-            // It is unlocked, and that is what counts.
-            LOG.warn("Slot {} was given back, but its entry in the index remains: {}", file.slot(), e.toString());
+            undo(session);
+            throw e;
         }
+        return freed.stream().anyMatch(slot -> slot <= limit);
     }
 
-    /** Unlocks what was newly locked: after an error the holds that were to be given back are held as before. */
-    void undo() {
-        newlyLocked.forEach(this::free);
+    private void undo(long session) {
+        try {
+            for (Hold hold : taken) {
+                table.setSession(hold.slot(), SlotTable.NOBODY);
+            }
+            for (int slot : givenBack) {
+                table.setSession(slot, session);
+            }
+        } catch (IOException e) {
+            LOG.warn("A grant that failed remains in the table until its client closes: {}", e.toString());
+        }
     }
 }

@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.local;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -22,7 +21,18 @@ final class StateDirectory {
 
     private static final String FORMAT = "format";
     private static final String EPOCHS = "epochs";
-    private static final int VERSION = 1;
+
+    /** The version of the whole. Files that are as they were in version 1 say so. */
+    private static final int VERSION = 2;
+
+    private static final int EPOCHS_VERSION = 1;
+    private static final String MOVE =
+            "use the version that wrote it, or another directory; or end all clients, note the limits,"
+                    + " delete everything in the directory but the file '" + EPOCHS
+                    + "', and create the semaphores again: then fences go on rising";
+
+    /** The directories in use in this process, by their keys. */
+    static final UseCounts<StateDirectory> IN_USE = new UseCounts<>();
 
     private final Path path;
     private final Object key;
@@ -39,7 +49,7 @@ final class StateDirectory {
     /** Opens a directory that {@link StateDirectoryCheck} has found good; to be closed as often as opened. */
     static StateDirectory open(Path realPath) throws IOException {
         Object key = PrivateFiles.key(realPath);
-        return LockTable.STATES.use(key, () -> new StateDirectory(realPath, key));
+        return IN_USE.use(key, () -> new StateDirectory(realPath, key));
     }
 
     /**
@@ -57,22 +67,21 @@ final class StateDirectory {
 
     /** Without the mutex where the file is there, which is replaced as a whole: a crowd that starts up needs no queue. */
     private void checkFormat(Call call) throws IOException {
-        Path file = path.resolve(FORMAT);
-        if (Files.exists(file)) {
-            requireKnownFormat(file);
+        if (isFormatStored()) {
             return;
         }
         lock(call);
         try {
-            if (Files.exists(file)) {
-                requireKnownFormat(file);
-            } else {
-                String text = StoredText.write(FORMAT, VERSION, Map.of());
-                PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), call.shield());
+            if (!isFormatStored()) {
+                new StoredText(FORMAT, VERSION, Map.of()).replace(path.resolve(FORMAT), call.shield());
             }
         } finally {
             mutex.unlock();
         }
+    }
+
+    private boolean isFormatStored() throws IOException {
+        return StoredText.read(path.resolve(FORMAT), FORMAT, VERSION, MOVE).isPresent();
     }
 
     /** Looks whether the directory is still there, and of a known format. */
@@ -85,14 +94,6 @@ final class StateDirectory {
 
     private NoSuchFileException removed() {
         return new NoSuchFileException(path.toString(), null, "the state directory was removed");
-    }
-
-    private static void requireKnownFormat(Path file) throws IOException {
-        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
-        if (StoredText.read(FORMAT, VERSION, text).isEmpty()) {
-            throw StoredText.incompatible(
-                    file, FORMAT, VERSION, text, "use the version that wrote it, or another directory");
-        }
     }
 
     private void lock(Call call) throws IOException {
@@ -112,12 +113,12 @@ final class StateDirectory {
     /** Returns what the clients of this process share about a semaphore; to be given back by {@link #release}. */
     SharedSemaphore use(String name) {
         String directory = LocalNames.encode(name);
-        return LockTable.SEMAPHORES.use(
+        return SharedSemaphore.IN_USE.use(
                 List.of(key, directory), () -> new SharedSemaphore(name, path.resolve(directory), watch));
     }
 
     void release(SharedSemaphore shared) {
-        LockTable.SEMAPHORES.release(
+        SharedSemaphore.IN_USE.release(
                 List.of(key, String.valueOf(shared.directory().getFileName())), SharedSemaphore::close);
     }
 
@@ -148,40 +149,21 @@ final class StateDirectory {
         lock(call);
         try {
             Path file = path.resolve(EPOCHS);
-            long block = nextBlock(file);
-            String text = StoredText.write(EPOCHS, VERSION, Map.of("next", block + 1));
-            PrivateFiles.replace(file, text.getBytes(StandardCharsets.ISO_8859_1), call.shield());
+            String repair = "put back the file, or, if no fence of old counts any more, delete it";
+            // Where somebody removed the whole state, epochs go on above those of old: time has passed, and faster than
+            // a block a second nobody draws for long.
+            long block = StoredText.read(file, EPOCHS, EPOCHS_VERSION, repair)
+                    .map(text -> text.number(file, "next", 0, Long.MAX_VALUE, repair))
+                    .orElseGet(() -> Instant.now().getEpochSecond());
+            new StoredText(EPOCHS, EPOCHS_VERSION, Map.of("next", block + 1)).replace(file, call.shield());
             return block * BLOCK;
         } finally {
             mutex.unlock();
         }
     }
 
-    private static long nextBlock(Path file) throws IOException {
-        String text;
-        try {
-            text = Files.readString(file, StandardCharsets.ISO_8859_1);
-        } catch (NoSuchFileException e) {
-            // Where somebody removed the whole state, epochs go on above those of old: time has passed, and faster than
-            // a block a second nobody draws for long.
-            return Instant.now().getEpochSecond();
-        }
-        long next = StoredText.read(EPOCHS, VERSION, text)
-                .map(values -> values.number("next"))
-                .orElse(-1L);
-        if (next < 0) {
-            throw StoredText.incompatible(
-                    file,
-                    EPOCHS,
-                    VERSION,
-                    text,
-                    "put back the file, or, if no fence of old counts any more, delete it");
-        }
-        return next;
-    }
-
     void close() {
-        LockTable.STATES.release(key, StateDirectory::end);
+        IN_USE.release(key, StateDirectory::end);
     }
 
     private void end() {

@@ -10,6 +10,7 @@ import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
+import java.util.Locale;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,7 +20,25 @@ final class StateDirectoryCheck {
     private static final Logger LOG = LoggerFactory.getLogger(StateDirectoryCheck.class);
     private static final Path PROCESS = Path.of("/proc/self");
 
+    /**
+     * File systems whose locks we do not trust, by the names that the operating system gives them. On some a lock does not reach
+     * the other machines, on others the server drops it without a word, and none tells when a process of another machine has died.
+     */
+    private static final Set<String> NETWORK = words("""
+            nfs nfs3 nfs4 cifs smb smb2 smb3 smbfs ncpfs ncp 9p v9fs ceph glusterfs lustre afs openafs
+            auristorfs coda gfs gfs2 ocfs2 gpfs beegfs orangefs pvfs2 panfs webdav davfs afpfs ftpfs virtiofs
+            vboxsf vmhgfs prl_fs acfs wekafs juicefs quobyte moosefs mfs""");
+
+    /** Programs behind FUSE that keep their files on this machine. All others are taken for remote. */
+    private static final Set<String> LOCAL_FUSE = words("""
+            fuseblk fuse.fuse-overlayfs fuse.ntfs-3g fuse.exfat fuse.ext4 fuse.ext2 fuse.encfs fuse.gocryptfs
+            fuse.cryfs fuse.bindfs fuse.mergerfs fuse.lxcfs fuse.zfs""");
+
     private StateDirectoryCheck() {}
+
+    private static Set<String> words(String text) {
+        return Set.of(text.split("\\s+"));
+    }
 
     /**
      * Returns the directory's real path.
@@ -34,7 +53,7 @@ final class StateDirectoryCheck {
             if (Files.exists(path)) {
                 throw new IncompatibleStateException(path + " is not a directory: give the path of one", null);
             }
-            PrivateFiles.createDirectories(path);
+            Files.createDirectories(path, PrivateFiles.DIRECTORY);
         }
         Path real = path.toRealPath();
         if (!settings.allowNetworkFileSystem()) {
@@ -58,11 +77,15 @@ final class StateDirectoryCheck {
     }
 
     static void refuseNetwork(Path directory, String type) {
-        if (NetworkFileSystems.contains(type)) {
+        if (isOfNetwork(type.toLowerCase(Locale.ROOT))) {
             throw new IllegalArgumentException(directory + " is on a file system of type '" + type
                     + "', where locks may fail without a word: give a directory on a disk of this machine, or, if you know"
                     + " that all processes of all machines see each other's locks, set allowNetworkFileSystem=true");
         }
+    }
+
+    private static boolean isOfNetwork(String type) {
+        return NETWORK.contains(type) || (type.startsWith("fuse") && !LOCAL_FUSE.contains(type));
     }
 
     private static void refuseShared(Path directory) throws IOException {

@@ -1,6 +1,11 @@
 package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -10,52 +15,74 @@ import java.util.Optional;
  * The form of our small files: a first line that says what it is and in which version, then a line {@code key=value} for
  * each value. Unknown keys are passed over, so that a later version may add some.
  *
+ * @param kind what it is, such as {@code limit}
+ * @param version the version of its form
  * @param values the values by their keys
  */
-record StoredText(Map<String, String> values) {
-    private static final String TITLE = "distributed-semaphore ";
+record StoredText(String kind, int version, Map<String, ?> values) {
+    private static final int MAX_SIZE = 4096;
 
-    static String write(String kind, int version, Map<String, ?> values) {
-        StringBuilder text = new StringBuilder(TITLE + kind + " " + version + "\n");
+    private static String title(String kind, int version) {
+        return "distributed-semaphore " + kind + " " + version;
+    }
+
+    /** Replaces a file as a whole, so that it lasts. For one writer at a time. */
+    void replace(Path file, InterruptShield shield) throws IOException {
+        StringBuilder text = new StringBuilder(title(kind, version)).append('\n');
         values.forEach(
                 (key, value) -> text.append(key).append('=').append(value).append('\n'));
-        return text.toString();
+        PrivateFiles.replace(file, text.toString().getBytes(StandardCharsets.ISO_8859_1), shield);
     }
 
-    /** Reads a file's text; empty if it is of another kind or cut off. */
-    static Optional<StoredText> read(String kind, int version, String text) {
-        if (!text.startsWith(TITLE + kind + " " + version + "\n") || !text.endsWith("\n")) {
+    /**
+     * Reads a file.
+     *
+     * @return empty if there is no such file
+     * @throws IncompatibleStateException if it holds something else or was cut off
+     */
+    static Optional<StoredText> read(Path file, String kind, int version, String repair) throws IOException {
+        String text;
+        try (RandomAccessFile open = PrivateFiles.openToRead(file)) {
+            byte[] bytes = new byte[MAX_SIZE];
+            text = new String(bytes, 0, Math.max(0, open.read(bytes)), StandardCharsets.ISO_8859_1);
+        } catch (NoSuchFileException e) {
             return Optional.empty();
         }
+        String[] lines = text.split("\n", -1);
         Map<String, String> values = new LinkedHashMap<>();
-        String[] lines = text.split("\n");
-        for (int i = 1; i < lines.length; i++) {
+        // The last line is empty if the one before it is complete.
+        boolean sound = lines[0].equals(title(kind, version)) && lines[lines.length - 1].isEmpty();
+        for (int i = 1; sound && i < lines.length - 1; i++) {
             int equals = lines[i].indexOf('=');
-            if (equals < 1) {
-                return Optional.empty();
-            }
-            values.put(lines[i].substring(0, equals), lines[i].substring(equals + 1));
+            sound = equals > 0;
+            values.put(lines[i].substring(0, Math.max(0, equals)), lines[i].substring(equals + 1));
         }
-        return Optional.of(new StoredText(values));
+        if (!sound) {
+            throw incompatible(file, lines[0], kind, version, repair);
+        }
+        return Optional.of(new StoredText(kind, version, values));
     }
 
-    /** Returns a whole number; -1 if it is not there or none that fits. */
-    long number(String key) {
-        String value = values.getOrDefault(key, "");
-        return value.matches("\\d{1,18}") ? Long.parseLong(value) : -1;
+    /** Returns a whole number. */
+    long number(Path file, String key, long least, long most, String repair) {
+        String value = text(key);
+        long number = value.matches("\\d{1,18}") ? Long.parseLong(value) : -1;
+        if (number < least || number > most) {
+            throw incompatible(file, key + "=" + value, kind, version, repair);
+        }
+        return number;
     }
 
     String text(String key) {
-        return values.getOrDefault(key, "");
+        Object value = values.get(key);
+        return value == null ? "" : value.toString();
     }
 
-    static IncompatibleStateException incompatible(Path file, String kind, int version, String text, String repair) {
-        String line = text.lines().findFirst().orElse("nothing");
-        String found = line.length() > 80 ? line.substring(0, 80) + "..." : line;
-        String printable = found.replaceAll("[^\\x20-\\x7e]", "?");
+    private static IncompatibleStateException incompatible(
+            Path file, String found, String kind, int version, String repair) {
+        String shown = (found.length() > 80 ? found.substring(0, 80) + "..." : found).replaceAll("[^\\x20-\\x7e]", "?");
         return new IncompatibleStateException(
-                file + " begins with '" + printable + "', expected '" + TITLE + kind + " " + version
-                        + "' and its values: " + repair,
+                file + " says '" + shown + "', expected '" + title(kind, version) + "' and its values: " + repair,
                 null);
     }
 }

@@ -1,6 +1,6 @@
 /**
- * The backend for one machine and no server: a file for each slot and an operating-system lock for each hold, so that a
- * hold vanishes with the process that had it.
+ * The backend for one machine and no server: a table of slots for each semaphore, and an operating-system lock for each
+ * client that holds some, so that its holds vanish with its process.
  */
 @NullMarked
 package io.github.distributedsemaphore.local;

@@ -53,8 +53,8 @@ class AdminTest {
         session.close();
         rival.close();
         backend.close();
-        assertThat(LockTable.openSlots()).isZero();
-        assertThat(LockTable.SEMAPHORES.size()).isZero();
+        assertThat(LockFile.openFiles()).isZero();
+        assertThat(SharedSemaphore.IN_USE.size()).isZero();
     }
 
     private SemaphoreDescription describe() {
@@ -140,7 +140,7 @@ class AdminTest {
 
         giveBack(session, holds.get(1), holds.get(2));
         assertThat(admin.retiredHolders("jobs")).isZero();
-        assertThat(SlotTable.filesAbove(directory.resolve("n-jobs"), 0)).containsExactly(1);
+        assertThat(describe().holders()).extracting(Holder::slot).containsExactly(1);
         assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
         giveBack(session, holds.get(0));
         assertThat(takeOne(rival).slot()).isEqualTo(1);
@@ -232,11 +232,16 @@ class AdminTest {
     }
 
     @Test
-    void theHighestLimitWorks() {
-        admin.create("jobs", LocalBackend.MAX_PERMITS);
-        assertThat(takeHolds(session, 100)).hasSize(100);
-        assertThat(describe().free()).isEqualTo(LocalBackend.MAX_PERMITS - 100);
+    void theHighestLimitCanBeHeldAndHoldsOpenNoFiles() {
+        admin.create("jobs", SlotTable.MAX_SLOTS);
+        takeOne(rival);
+        int open = LockFile.openFiles();
+        assertThat(takeHolds(session, SlotTable.MAX_SLOTS - 1)).hasSize(SlotTable.MAX_SLOTS - 1);
+        assertThat(LockFile.openFiles()).isEqualTo(open);
+        assertThat(describe().free()).isZero();
         session.close();
+        assertThat(describe().free()).isEqualTo(SlotTable.MAX_SLOTS - 1);
+        rival.close();
         admin.destroy("jobs");
         assertThat(directory.resolve("n-jobs")).doesNotExist();
     }

@@ -5,6 +5,7 @@ import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -62,6 +63,33 @@ class ClassLoadersTest {
         return new URLClassLoader(path.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
     }
 
+    private AutoCloseable open(Class<?> copy) throws Exception {
+        return (AutoCloseable) copy.getConstructor(String.class).newInstance(directory.toString());
+    }
+
+    @Test
+    void closingOneCopyDropsNoLockOfTheOther() throws Exception {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = session(backend, "jobs");
+                URLClassLoader loader = anotherLoader()) {
+            backend.admin().create("jobs", 4);
+            List<Hold> ours = takeHolds(session, 2);
+            Class<?> type = loader.loadClass(Copy.class.getName());
+            try (AutoCloseable copy = open(type)) {
+                assertThat(type.getMethod("takeAll").invoke(copy)).isEqualTo("[3, 4] of 4");
+                assertThat(backend.admin().describe("jobs").orElseThrow().holders())
+                        .extracting(Holder::pid)
+                        .containsOnly(ProcessHandle.current().pid());
+            }
+            try (Child child = Child.start("count", directory, "jobs")) {
+                assertThat(child.await("FREE")).isEqualTo("2");
+                child.finish();
+            }
+            assertThat(session.renew(ours).lost()).isEmpty();
+        }
+        assertThat(LockFile.openFiles()).isZero();
+    }
+
     @Test
     void twoCopiesInOneProcessNeitherShareASlotNorDropEachOthersLocks() throws Exception {
         try (SemaphoreBackend backend = Local.open(directory);
@@ -72,8 +100,7 @@ class ClassLoadersTest {
             Class<?> type = loader.loadClass(Copy.class.getName());
             assertThat(type).isNotEqualTo(Copy.class);
             Method takeAll = type.getMethod("takeAll");
-            try (AutoCloseable copy =
-                    (AutoCloseable) type.getConstructor(String.class).newInstance(directory.toString())) {
+            try (AutoCloseable copy = open(type)) {
                 assertThat(takeAll.invoke(copy)).isEqualTo("[3, 4] of 4");
                 assertThat(take(session, 1)).isEqualTo(Answer.FULL);
                 assertThat(backend.admin().describe("jobs").orElseThrow().holders())

@@ -47,9 +47,9 @@ class ExchangeTest {
         rival.close();
         backend.close();
         other.close();
-        assertThat(LockTable.openSlots()).isZero();
-        assertThat(LockTable.SEMAPHORES.size()).isZero();
-        assertThat(LockTable.STATES.size()).isZero();
+        assertThat(LockFile.openFiles()).isZero();
+        assertThat(SharedSemaphore.IN_USE.size()).isZero();
+        assertThat(StateDirectory.IN_USE.size()).isZero();
     }
 
     @Test

@@ -9,7 +9,6 @@ import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.harness.UriHarness;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -88,7 +87,7 @@ class LocalTckTest extends SemaphoreTck {
 
         @Override
         public void removeHolder(String name, int slot) {
-            delete(SlotFile.path(of(name), slot));
+            inTable(name, table -> table.write(slot * 32L, new byte[32]));
         }
 
         @Override
@@ -120,38 +119,42 @@ class LocalTckTest extends SemaphoreTck {
             Path semaphore = of(name);
             try (InterruptShield shield = new InterruptShield()) {
                 LimitFile limit = LimitFile.read(semaphore).orElseThrow();
-                for (int slot = 1; slot <= limit.limit(); slot++) {
-                    writeUnused(SlotFile.path(semaphore, slot), epoch);
-                }
+                inTable(name, table -> {
+                    table.write(0, new byte[32 * (limit.limit() + 1)]);
+                    SlotTable.read(table, limit.limit()).prepare(limit.limit(), epoch);
+                });
                 new LimitFile(limit.limit(), epoch, limit.boot()).write(semaphore, shield);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
 
-        /** Files, and places in the index that say that they were given back. */
         @Override
         public void plantSlots(String name, int more) {
-            Path semaphore = of(name);
-            try {
-                LimitFile limit = LimitFile.read(semaphore).orElseThrow();
+            inTable(name, table -> {
+                LimitFile limit = LimitFile.read(of(name)).orElseThrow();
                 int most = limit.limit() + more;
-                for (int slot = limit.limit() + 1; slot <= most; slot++) {
-                    PrivateFiles.createFile(SlotFile.path(semaphore, slot));
-                    writeUnused(SlotFile.path(semaphore, slot), limit.base());
-                }
-                try (OwnerIndex owners = OwnerIndex.openExisting(semaphore)) {
-                    owners.extend(most, OwnerIndex.NOBODY);
+                SlotTable.read(table, most).prepare(most, limit.base());
+            });
+        }
+
+        /** Opened as the backend does: any other descriptor that this process closes would end the locks of holders. */
+        private void inTable(String name, TableWork work) {
+            try {
+                LockFile table = LockFile.open(of(name).resolve(SlotTable.NAME));
+                try {
+                    work.run(table);
+                } finally {
+                    table.close();
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
 
-        private static void writeUnused(Path slot, long base) throws IOException {
-            try (RandomAccessFile file = PrivateFiles.open(slot)) {
-                SlotRecord.unused(base).write(file);
-            }
+        @FunctionalInterface
+        private interface TableWork {
+            void run(LockFile table) throws IOException;
         }
 
         @Override
@@ -190,18 +193,10 @@ class LocalTckTest extends SemaphoreTck {
             }
         }
 
-        private static void delete(Path file) {
-            try {
-                Files.delete(file);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-
         @Override
         public void close() {
-            assertThat(LockTable.openSlots()).isZero();
-            assertThat(LockTable.SEMAPHORES.size()).isZero();
+            assertThat(LockFile.openFiles()).isZero();
+            assertThat(SharedSemaphore.IN_USE.size()).isZero();
             deleteAll(directory);
         }
     }

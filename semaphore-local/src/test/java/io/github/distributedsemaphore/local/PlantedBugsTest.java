@@ -16,9 +16,12 @@ class PlantedBugsTest {
                     "a description drops the lock of a holder in the same process",
                     "9.3",
                     "another process got the slot",
-                    "SlotSurvey.java",
-                    "if (ofThisProcess) {",
-                    "if (ofThisProcess && path.toString().isEmpty()) {"),
+                    "LocalAdmin.java",
+                    "List<Holder> holders = shared.allSlots(limit).holders(limit);",
+                    """
+                    List<Holder> holders = shared.allSlots(limit).holders(limit);
+                    PrivateFiles.open(shared.directory().resolve(SlotTable.NAME)).close();
+                    """),
             in(
                     "an escape of no fixed width makes one semaphore of two names",
                     "12.2",
@@ -31,8 +34,8 @@ class PlantedBugsTest {
                     "7.2",
                     "was removed",
                     "EpochSource.java",
-                    "if (last.isEmpty() || last.get().base() > limit.base()",
-                    "if (last.isPresent() && last.get().base() > limit.base()"),
+                    "if (last == SlotTable.UNKNOWN || last >= end()",
+                    "if (last != SlotTable.UNKNOWN && last >= end()"),
             in(
                     "every second release hints no other process",
                     "2.1",

@@ -134,7 +134,7 @@ class ProcessTest {
 
     @Test
     void aProcessThatIsStoppedWithTheMutexIsNotWaitedForAsLongAsABusyOne() throws Exception {
-        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"))) {
             child.await("LOCKED");
             child.stop();
             assertThatThrownBy(() -> take(session, 1))
@@ -148,7 +148,7 @@ class ProcessTest {
 
     @Test
     void whileAProcessIsStoppedWithTheMutexEveryCallEndsSoonAndThreadsDoNotPileUp() {
-        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"))) {
             child.await("LOCKED");
             child.stop();
             long threads = threadsSoFar();
@@ -184,7 +184,7 @@ class ProcessTest {
 
     @Test
     void aWaitForTheMutexThatWasGivenUpIsTakenOverByTheNextCall() {
-        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"));
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"));
                 SemaphoreBackend hasty = Local.open(state, "timeout=200ms");
                 BackendSession impatient = session(hasty, "jobs")) {
             child.await("LOCKED");
@@ -201,7 +201,7 @@ class ProcessTest {
 
     @Test
     void whileTheMutexIsNotToBeHadCallsFailInTimeAndNameWhoHasIt() {
-        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"));
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"));
                 SemaphoreBackend hasty = Local.open(state, "timeout=1s");
                 BackendSession impatient = session(hasty, "jobs")) {
             child.await("LOCKED");
@@ -218,7 +218,7 @@ class ProcessTest {
     @Test
     void anExchangeIsStartedOnlyWhereNobodyHasTheMutex() throws Exception {
         ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, false);
-        try (Child child = Child.start("lock", state.resolve("n-jobs/mutex"))) {
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"))) {
             child.await("LOCKED");
             assertThat(session.start(request)).isNull();
             child.stop();
@@ -235,7 +235,7 @@ class ProcessTest {
     @Test
     void theEndOfAWatchWaitsForNobodyAndIsSeenByOtherProcesses() throws Exception {
         session.watch(() -> {}).close();
-        Path mutex = state.resolve("n-jobs/mutex");
+        Path mutex = state.resolve("n-jobs/table");
         long before = ownLocks(mutex);
         BackendSession.Watch watch = session.watch(() -> {});
         assertThat(ownLocks(mutex)).isGreaterThan(before);
@@ -252,7 +252,8 @@ class ProcessTest {
 
     @Test
     void aThreadThatWaitsForTheMutexTakesBackTheSignOfAWatchThatEndedMeanwhile() throws Exception {
-        Path mutex = state.resolve("n-jobs/mutex");
+        giveBack(session, takeOne(session));
+        Path mutex = state.resolve("n-jobs/table");
         long before = ownLocks(mutex);
         BackendSession.Watch watch = session.watch(() -> {});
         try (Child child = Child.start("lock", mutex)) {

@@ -55,7 +55,7 @@ class StateDirectoryTest {
             watch.close();
             try (Stream<Path> files = Files.walk(state)) {
                 assertThat(files)
-                        .hasSizeGreaterThan(7)
+                        .hasSizeGreaterThan(6)
                         .allSatisfy(
                                 file -> assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
                                         .isEqualTo(Files.isDirectory(file) ? "rwx------" : "rw-------"));
@@ -102,7 +102,7 @@ class StateDirectoryTest {
                 assertThat(Local.take(second, 1)).isEqualTo(Answer.FULL);
             }
         }
-        assertThat(LockTable.STATES.size()).isZero();
+        assertThat(StateDirectory.IN_USE.size()).isZero();
     }
 
     @Test
@@ -205,21 +205,22 @@ class StateDirectoryTest {
     @Test
     void theDefaultIsTheUsersStateDirectory() {
         Map<String, String> set = Map.of("XDG_STATE_HOME", "/var/me");
-        assertThat(DefaultDirectory.path(set::get, "/home/me")).isEqualTo(Path.of("/var/me/distributed-semaphore"));
+        assertThat(LocalSettings.defaultDirectory(set::get, "/home/me"))
+                .isEqualTo(Path.of("/var/me/distributed-semaphore"));
         Map<String, String> relative = Map.of("XDG_STATE_HOME", "me");
         Path home = Path.of("/home/me/.local/state/distributed-semaphore");
-        assertThat(DefaultDirectory.path(relative::get, "/home/me")).isEqualTo(home);
-        assertThat(DefaultDirectory.path(Map.<String, String>of()::get, "/home/me"))
+        assertThat(LocalSettings.defaultDirectory(relative::get, "/home/me")).isEqualTo(home);
+        assertThat(LocalSettings.defaultDirectory(Map.<String, String>of()::get, "/home/me"))
                 .isEqualTo(home);
-        assertThatThrownBy(() -> DefaultDirectory.path(Map.<String, String>of()::get, "?"))
+        assertThatThrownBy(() -> LocalSettings.defaultDirectory(Map.<String, String>of()::get, "?"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("local:/path");
     }
 
     @Test
     void failuresSayWhetherAskingAgainMakesSense() {
-        assertThat(Failures.of("It", new AccessDeniedException("/x"))).isInstanceOf(BackendAccessException.class);
-        assertThat(Failures.of("It", new IOException("No space left on device")))
+        assertThat(Call.failure("It", new AccessDeniedException("/x"))).isInstanceOf(BackendAccessException.class);
+        assertThat(Call.failure("It", new IOException("No space left on device")))
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("nothing was done")
                 .hasMessageContaining("No space left");

@@ -5,6 +5,7 @@ import static io.github.distributedsemaphore.local.Local.session;
 import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static io.github.distributedsemaphore.local.Local.takeOne;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -19,6 +20,7 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
@@ -54,7 +56,7 @@ class StoredStateTest {
     void close() {
         session.close();
         backend.close();
-        assertThat(LockTable.openSlots()).isZero();
+        assertThat(LockFile.openFiles()).isZero();
     }
 
     private void othersWork() {
@@ -109,7 +111,7 @@ class StoredStateTest {
 
     @Test
     void directoriesInPlaceOfFilesAreRefused() throws IOException {
-        for (String name : List.of("limit", "mutex", "owners", "slot-1")) {
+        for (String name : List.of("limit", "table")) {
             Path file = jobs.resolve(name);
             Path aside = directory.resolve("aside");
             Files.move(file, aside);
@@ -161,7 +163,7 @@ class StoredStateTest {
         try (SemaphoreBackend now = Local.open(later)) {
             now.ping();
         }
-        Files.writeString(later.resolve("format"), "distributed-semaphore format 2\n");
+        Files.writeString(later.resolve("format"), "distributed-semaphore format 3\n");
         try (SemaphoreBackend backend = Local.open(later);
                 BackendSession session = Local.session(backend, "jobs")) {
             List<ThrowableAssert.ThrowingCallable> calls = List.of(
@@ -172,35 +174,88 @@ class StoredStateTest {
             for (ThrowableAssert.ThrowingCallable call : calls) {
                 assertThatThrownBy(call)
                         .isInstanceOf(IncompatibleStateException.class)
-                        .hasMessageContaining("format 2");
+                        .hasMessageContaining("format 3");
             }
         }
-        assertThat(LockTable.STATES.size()).isEqualTo(1);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "distributed-semaphore slot 1\n", "noise"})
-    void aDamagedSlotRecordNeverSetsEpochsBack(String content) throws IOException {
-        Hold before = takeOne(session);
-        giveBack(session, before);
-        Files.writeString(SlotFile.path(jobs, 1), content);
-        Hold after = takeOne(session);
-        assertThat(after.slot()).isEqualTo(1);
-        assertThat(after.epoch()).isGreaterThan(before.lastEpoch());
+        assertThat(StateDirectory.IN_USE.size()).isEqualTo(1);
     }
 
     @Test
-    void aSlotFileThatWasDeletedNeverSetsEpochsBack() throws IOException {
+    void aDirectoryOfTheFirstFormatIsRefusedAndTheWayOnKeepsFencesRising() throws IOException {
+        Path old = directory.resolve("old");
+        Files.createDirectories(old.resolve("n-jobs"));
+        Files.writeString(old.resolve("format"), "distributed-semaphore format 1\n");
+        Files.writeString(old.resolve("epochs"), "distributed-semaphore epochs 1\nnext=" + (1L << 33) + "\n");
+        Files.writeString(
+                old.resolve("n-jobs/limit"), "distributed-semaphore limit 1\nlimit=2\nepochs=1048576\nboot=\n");
+        try (SemaphoreBackend refused = Local.open(old)) {
+            assertThatThrownBy(() -> refused.admin().describe("jobs"))
+                    .isInstanceOf(IncompatibleStateException.class)
+                    .hasMessageContaining("format 1")
+                    .hasMessageContaining("delete everything in the directory but the file 'epochs'")
+                    .hasMessageContaining("create the semaphores again");
+        }
+        deleteAll(old.resolve("n-jobs"));
+        Files.delete(old.resolve("format"));
+        try (SemaphoreBackend moved = Local.open(old)) {
+            moved.admin().create("jobs", 2);
+            try (BackendSession jobs = session(moved, "jobs")) {
+                assertThat(takeOne(jobs).epoch()).isGreaterThanOrEqualTo(1L << 53);
+            }
+        }
+    }
+
+    /** Writes into the table. Another descriptor than the backend's own would end its locks when it is closed. */
+    private void write(long at, byte[] bytes) throws IOException {
+        LockFile table = LockFile.open(jobs.resolve("table"));
+        try {
+            table.write(at, bytes);
+        } finally {
+            table.close();
+        }
+    }
+
+    private void writeEntry(int slot, byte[] bytes) throws IOException {
+        write(slot * 32L, bytes);
+    }
+
+    @Test
+    void aDamagedEntryNeverSetsEpochsBack() throws IOException {
+        byte[] noise = "noise, as long as an entry is.....".substring(0, 32).getBytes(UTF_8);
+        for (byte[] content : List.of(new byte[32], noise, new byte[20])) {
+            Hold[] before = takeHolds(session, 2).toArray(Hold[]::new);
+            giveBack(session, before);
+            writeEntry(1, content);
+            Hold[] after = takeHolds(session, 2).toArray(Hold[]::new);
+            long last = before[0].slot() == 1 ? before[0].lastEpoch() : before[1].lastEpoch();
+            assertThat(after)
+                    .filteredOn(hold -> hold.slot() == 1)
+                    .singleElement()
+                    .satisfies(hold -> assertThat(hold.epoch()).isGreaterThan(last));
+            giveBack(session, after);
+        }
+    }
+
+    @Test
+    void aTableThatWasDeletedOrOverwrittenNeverSetsEpochsBack() throws IOException {
         Hold before = takeOne(session);
         giveBack(session, before);
-        Files.delete(SlotFile.path(jobs, 1));
-        assertThat(takeOne(session).epoch()).isGreaterThan(before.lastEpoch());
+        Files.delete(jobs.resolve("table"));
+        Hold between = takeOne(session);
+        assertThat(between.epoch()).isGreaterThan(before.lastEpoch());
+        giveBack(session, between);
+        byte[] noise = new byte[1000];
+        Arrays.fill(noise, (byte) -1);
+        write(0, noise);
+        List<Hold> after = takeHolds(session, 2);
+        assertThat(after.get(0).epoch()).isGreaterThan(between.lastEpoch());
+        assertThat(admin.describe("jobs").orElseThrow().holders()).hasSize(2);
     }
 
     @Test
     void aGrantThatHasToDrawEpochsIsNotStartedAndLeavesNothing() throws IOException {
         Hold hold = takeOne(session);
-        Files.writeString(SlotFile.path(jobs, 3 - hold.slot()), "noise");
+        writeEntry(3 - hold.slot(), new byte[32]);
         ExchangeRequest both = new ExchangeRequest(List.of(hold), List.of(2), 1, false);
         assertThat(session.start(both)).isNull();
         assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
@@ -209,15 +264,19 @@ class StoredStateTest {
     }
 
     @Test
-    void epochsRiseOverACrashOfTheMachineThatLostTheRecords() throws IOException {
-        byte[] old = Files.readAllBytes(SlotFile.path(jobs, 1));
+    void epochsRiseOverACrashOfTheMachineThatLostEntries() throws IOException {
         Hold before = takeOne(session);
         giveBack(session, before);
-        Files.write(SlotFile.path(jobs, 1), old);
+        LockFile table = LockFile.open(jobs.resolve("table"));
+        byte[] old = table.read(32, 32);
+        Hold lost = takeOne(session);
+        giveBack(session, lost);
+        table.write(32, old);
+        table.close();
         String limit = Files.readString(jobs.resolve("limit"));
         Files.writeString(
                 jobs.resolve("limit"), limit.replaceAll("boot=.*", "boot=00000000-0000-0000-0000-000000000000"));
-        assertThat(takeOne(session).epoch()).isGreaterThan(before.lastEpoch());
+        assertThat(takeOne(session).epoch()).isGreaterThan(lost.lastEpoch());
     }
 
     @Test
@@ -237,25 +296,40 @@ class StoredStateTest {
     }
 
     @Test
-    void withoutItsIndexTheLocksStillCount() throws IOException {
-        takeOne(session);
-        Files.delete(jobs.resolve("owners"));
+    void aHolderNoticesThatItsEntryIsGoneOrAnothers() throws IOException {
+        List<Hold> holds = takeHolds(session, 2);
+        writeEntry(1, new byte[32]);
+        assertThat(session.renew(holds).lost()).containsExactly(holds.get(0));
+        assertThat(session.check(holds.get(1))).isEqualTo(HoldState.HELD);
         try (BackendSession rival = session(backend, "jobs")) {
-            takeOne(rival);
+            Hold next = takeOne(rival);
+            assertThat(session.check(holds.get(0))).isEqualTo(HoldState.LOST);
+            assertThat(giveBack(session, holds.get(0)).lost()).containsExactly(holds.get(0));
+            assertThat(rival.check(next)).isEqualTo(HoldState.HELD);
             assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
         }
     }
 
     @Test
-    void aHolderNoticesThatItsSlotFileIsGoneOrAnother() throws IOException {
+    void aHolderNoticesThatItsTableIsAnother() throws IOException {
         List<Hold> holds = takeHolds(session, 2);
-        Files.delete(SlotFile.path(jobs, 1));
-        Files.move(SlotFile.path(jobs, 2), directory.resolve("aside"));
-        Files.copy(directory.resolve("aside"), SlotFile.path(jobs, 2));
-
+        Files.move(jobs.resolve("table"), directory.resolve("aside"));
         assertThat(session.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
-        assertThat(session.check(holds.get(0))).isEqualTo(HoldState.LOST);
         assertThat(giveBack(session, holds.get(1)).lost()).containsExactly(holds.get(1));
+        List<Hold> anew = takeHolds(session, 2);
+        assertThat(session.renew(anew).lost()).isEmpty();
+        assertThat(session.check(holds.get(0))).isEqualTo(HoldState.LOST);
+    }
+
+    @Test
+    void aTableThatWasAwayAndCameBackHoldsNothingForThoseWhoLostIt() throws IOException {
+        List<Hold> holds = takeHolds(session, 2);
+        Files.move(jobs.resolve("table"), directory.resolve("aside"));
+        assertThat(session.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+        Files.move(directory.resolve("aside"), jobs.resolve("table"));
+        try (BackendSession rival = session(backend, "jobs")) {
+            assertThat(takeHolds(rival, 2)).hasSize(2);
+        }
     }
 
     @Test

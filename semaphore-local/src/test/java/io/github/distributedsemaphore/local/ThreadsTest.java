@@ -74,7 +74,7 @@ class ThreadsTest {
                 assertThat(takeHolds(session, LIMIT)).hasSize(LIMIT);
             }
         }
-        assertThat(LockTable.openSlots()).isZero();
+        assertThat(LockFile.openFiles()).isZero();
     }
 
     private static void churn(BackendSession session, HolderMapOfThreads inside, int want) {
@@ -256,7 +256,7 @@ class ThreadsTest {
                 assertThat(takeHolds(session, LIMIT)).hasSize(LIMIT);
             }
         }
-        assertThat(LockTable.openSlots()).isZero();
-        assertThat(LockTable.SEMAPHORES.size()).isZero();
+        assertThat(LockFile.openFiles()).isZero();
+        assertThat(SharedSemaphore.IN_USE.size()).isZero();
     }
 }

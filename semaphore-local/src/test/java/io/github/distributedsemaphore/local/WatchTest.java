@@ -40,7 +40,7 @@ class WatchTest {
         waiter.close();
         holder.close();
         backend.close();
-        assertThat(LockTable.SEMAPHORES.size()).isZero();
+        assertThat(SharedSemaphore.IN_USE.size()).isZero();
     }
 
     private boolean hinted() throws InterruptedException {

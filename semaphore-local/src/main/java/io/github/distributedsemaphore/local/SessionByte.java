@@ -1,0 +1,100 @@
+package io.github.distributedsemaphore.local;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import java.io.IOException;
+import java.nio.channels.FileLock;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The byte of the table by whose lock a session lives: what the table has for this session counts from {@link #enter} to {@link
+ * #end}. Thread-safe.
+ *
+ * <p>A table may be removed and another put in its place. Then the session locks its byte anew with its next grant, and its holds
+ * in the old table are lost.
+ */
+final class SessionByte {
+    private final long session = SlotTable.newSession();
+    private final ReentrantLock state = new ReentrantLock();
+    private @Nullable FileLock lock;
+    private boolean ended;
+
+    /** Returns the number of the session in tables, which is the place of the byte. */
+    long session() {
+        return session;
+    }
+
+    void requireOpen(String name) {
+        state.lock();
+        try {
+            if (ended) {
+                throw new BackendUnavailableException("Semaphore '" + name + "': the session has ended", null);
+            }
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Makes what is stored for this session in a table count; without effect after its end. */
+    void enter(LockFile table) throws IOException {
+        state.lock();
+        try {
+            if (!ended && !table.has(lock)) {
+                release();
+                lock = table.tryLock(session, 1);
+                if (lock == null) {
+                    throw new IOException("the session's byte in the table is locked by somebody else");
+                }
+            }
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Tells whether what is stored for this session in a table counts. */
+    boolean livesIn(LockFile table) {
+        state.lock();
+        try {
+            return table.has(lock);
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Gives up what is stored for this session in a table: for a table that was removed, and may come back. */
+    void leave(LockFile table) {
+        state.lock();
+        try {
+            if (table.has(lock)) {
+                release();
+            }
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Ends the session. Does not wait; false at every further call. */
+    boolean end() {
+        state.lock();
+        try {
+            boolean first = !ended;
+            ended = true;
+            release();
+            return first;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    private void release() {
+        FileLock held = lock;
+        lock = null;
+        try {
+            if (held != null && held.isValid()) {
+                held.release();
+            }
+        } catch (IOException e) {
+            // A closed file has no locks.
+        }
+    }
+}
