@@ -14,6 +14,7 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine;
@@ -23,7 +24,7 @@ import picocli.CommandLine.Option;
 abstract class CellsCommand implements Runnable {
     private static final int ROUNDS = 11;
     private static final int WARM_UPS = 8;
-    private static final int MOST_WARM_UPS = 40;
+    private static final Duration LONGEST_WARM_UP = Duration.ofSeconds(90);
     private static final int QUICK_ROUNDS = 3;
     private static final int QUICK_FACTOR = 3;
 
@@ -142,8 +143,8 @@ abstract class CellsCommand implements Runnable {
         }
         int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
         return quick
-                ? new RunSettings(counted, 1, 1, QUICK_FACTOR, workerMain, workerOptions)
-                : new RunSettings(counted, WARM_UPS, MOST_WARM_UPS, 1, workerMain, workerOptions);
+                ? new RunSettings(counted, 1, Duration.ZERO, QUICK_FACTOR, workerMain, workerOptions)
+                : new RunSettings(counted, WARM_UPS, LONGEST_WARM_UP, 1, workerMain, workerOptions);
     }
 
     private List<Cell> chosen() {

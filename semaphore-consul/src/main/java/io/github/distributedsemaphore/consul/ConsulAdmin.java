@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
@@ -71,8 +72,6 @@ final class ConsulAdmin implements BackendAdmin {
                     case OK -> {
                         return change.answer();
                     }
-                    case DENIED -> throw Failures.denied(subject(name), outcome.text());
-                    case UNKNOWN -> throw Failures.unknown(subject(name), outcome.text());
                     case CONFLICT -> {
                         if (!attempts.goesOn()) {
                             throw new BackendUnavailableException(
@@ -80,9 +79,7 @@ final class ConsulAdmin implements BackendAdmin {
                         }
                         attempts.backOff(shield);
                     }
-                    default ->
-                        throw new BackendUnavailableException(
-                                subject(name) + ": nothing was done, " + outcome.text(), null);
+                    default -> throw outcome.failure(subject(name));
                 }
             }
         }
@@ -205,7 +202,7 @@ final class ConsulAdmin implements BackendAdmin {
                 }
             }
             if (!reply.isOk()) {
-                throw Failures.refused(subject, reply);
+                throw reply.refused(subject);
             }
             TreeSet<String> names = new TreeSet<>();
             for (JsonElement key : Json.parse(reply.body()).getAsJsonArray()) {
@@ -213,7 +210,7 @@ final class ConsulAdmin implements BackendAdmin {
             }
             return List.copyOf(names);
         } catch (NoReplyException e) {
-            throw Failures.unavailable(subject, e);
+            throw e.unavailable(subject);
         } catch (JsonParseException | IllegalStateException | UnsupportedOperationException e) {
             throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
         }
@@ -243,10 +240,10 @@ final class ConsulAdmin implements BackendAdmin {
             String key = KeyNames.prefixOf(settings.prefix(), "ping") + "/" + KeyNames.LIMIT;
             ConsulHttp.Reply reply = http.get(http.end(), "/v1/kv/" + key, "consistent");
             if (!reply.isOk() && reply.status() != 404) {
-                throw Failures.refused(subject, reply);
+                throw reply.refused(subject);
             }
         } catch (NoReplyException e) {
-            throw Failures.unavailable(subject, e);
+            throw e.unavailable(subject);
         }
     }
 }

@@ -15,7 +15,7 @@ final class ConsulBackend implements SemaphoreBackend {
     static final int MAX_PERMITS = 1_000;
 
     /** A query that is kept waiting, and some time for an agent that is slow. */
-    static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixWatcher.WAIT_SECONDS * 17 / 16 + 8);
+    static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixFollower.WAIT_SECONDS * 17 / 16 + 8);
     /** Consul serves 200 connections to one address. */
     static final int OPERATION_CONNECTIONS = 8;
 

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -110,9 +111,7 @@ final class ConsulExchange {
                 case SESSION_DEAD -> sessionDead(plan, outcome, end);
                 case DENIED, NOT_DONE -> {
                     notDone(plan);
-                    throw outcome.status() == Transaction.Status.DENIED
-                            ? Failures.denied(subject, outcome.text())
-                            : new BackendUnavailableException(subject + ": nothing was done, " + outcome.text(), null);
+                    throw outcome.failure(subject);
                 }
                 case UNKNOWN -> {
                     known = null;
@@ -330,7 +329,7 @@ final class ConsulExchange {
             }
             last = outcome.text();
             if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
-                throw Failures.unknown(subject, last);
+                throw Transaction.unknown(subject, last);
             }
         }
     }
@@ -339,7 +338,7 @@ final class ConsulExchange {
     private @Nullable ExchangeResult giveUp(ExchangePlan plan, Deadline end) {
         for (SlotSession taker : plan.takers()) {
             if (!pool.destroy(taker, end)) {
-                throw Failures.unknown(subject, "session " + taker.id() + " could not be ended");
+                throw Transaction.unknown(subject, "session " + taker.id() + " could not be ended");
             }
         }
         notDone(plan);

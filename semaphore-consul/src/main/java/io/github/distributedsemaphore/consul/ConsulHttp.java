@@ -4,7 +4,10 @@ import com.ecwid.consul.UrlParameters;
 import com.ecwid.consul.transport.HttpResponse;
 import com.ecwid.consul.v1.ConsulRawClient;
 import com.ecwid.consul.v1.Request;
+import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
@@ -15,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one way to the server: sends a request, returns the status and the text of the answer, or says that there was none.
@@ -35,7 +39,7 @@ final class ConsulHttp implements AutoCloseable {
     private final Semaphore connections;
 
     private final Duration longest;
-    private final CallTimer timer;
+    private final AbortableHttpClient.Timer timer;
     private volatile boolean closed;
 
     /**
@@ -48,7 +52,7 @@ final class ConsulHttp implements AutoCloseable {
         this.settings = settings;
         this.longest = longest;
         this.connections = new Semaphore(connections, true);
-        this.timer = new CallTimer(Math.min(LONGEST_LOOK_NANOS, longest.toNanos() / 20));
+        this.timer = new AbortableHttpClient.Timer(Math.min(LONGEST_LOOK_NANOS, longest.toNanos() / 20));
         this.http = new AbortableHttpClient(connections, settings.tls());
         String scheme = settings.tls() == null ? "http://" : "https://";
         this.client = new ConsulRawClient(scheme + settings.host(), settings.port(), http);
@@ -85,6 +89,36 @@ final class ConsulHttp implements AutoCloseable {
         String text() {
             String line = body.strip();
             return "status " + status + ": " + (line.length() > 300 ? line.substring(0, 300) + "..." : line);
+        }
+
+        /** In the words of the port, for an answer that says that nothing was done, and why. */
+        SemaphoreException refused(String subject) {
+            if (status == 401 || status == 403) {
+                return denied(subject, text());
+            }
+            return new BackendUnavailableException(subject + ": nothing was done, Consul answered " + text(), null);
+        }
+    }
+
+    /** A request got no answer. */
+    static final class NoReplyException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        /** Whether the server has certainly not seen the request. */
+        private final boolean unsent;
+
+        NoReplyException(String message, boolean unsent, @Nullable Throwable cause) {
+            super(message, cause);
+            this.unsent = unsent;
+        }
+
+        boolean isUnsent() {
+            return unsent;
+        }
+
+        /** In the words of the port, for a request that changes nothing, or was not sent. */
+        BackendUnavailableException unavailable(String subject) {
+            return new BackendUnavailableException(subject + ": nothing was done, " + getMessage(), this);
         }
     }
 
@@ -175,6 +209,13 @@ final class ConsulHttp implements AutoCloseable {
         }
         String text = call.end().isPast(System.nanoTime()) ? " in time" : ": " + reason;
         return new NoReplyException("no answer from " + settings + text, call.isUnsent(), e);
+    }
+
+    static BackendAccessException denied(String subject, String text) {
+        return new BackendAccessException(
+                subject + ": Consul refused access (" + text
+                        + "). The token needs 'write' on the semaphore's key prefix and on sessions",
+                null);
     }
 
     /** Aborts what is under way and refuses what comes. */

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -41,9 +42,8 @@ final class ConsulSession implements BackendSession {
         this.subject = "Semaphore '" + name + "' in Consul at " + settings;
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
         SessionCalls calls = new SessionCalls(operations, name, subject, settings);
-        this.pool = new SessionPool(calls, subject, settings.ttl(), new SideBySide(listener::execute));
-        WatchGrace grace = new WatchGrace(settings.grace());
-        this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, grace);
+        this.pool = new SessionPool(calls, subject, settings.ttl(), new SessionCalls.SideBySide(listener::execute));
+        this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, settings.grace());
         this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher::othersPresent);
     }
 

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -55,14 +56,14 @@ final class PrefixReader {
                     return parse(reply.body());
                 }
                 if (reply.status() != 404) {
-                    throw Failures.refused(subject, reply);
+                    throw reply.refused(subject);
                 }
                 if (!exists(end)) {
                     return empty();
                 }
             }
         } catch (NoReplyException e) {
-            throw Failures.unavailable(subject, e);
+            throw e.unavailable(subject);
         }
         throw new BackendUnavailableException(
                 subject + ": nothing was done, Consul lists no key below " + prefix + "/ although "
@@ -92,7 +93,7 @@ final class PrefixReader {
     private boolean exists(Deadline end) throws NoReplyException {
         ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + key(KeyNames.LIMIT), "consistent");
         if (!reply.isOk() && reply.status() != 404) {
-            throw Failures.refused(subject, reply);
+            throw reply.refused(subject);
         }
         return reply.isOk();
     }

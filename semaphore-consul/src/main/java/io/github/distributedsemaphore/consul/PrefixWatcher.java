@@ -1,61 +1,37 @@
 package io.github.distributedsemaphore.consul;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
+import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Watches the prefix of a semaphore by one blocking query after the other: tells a waiter that a slot may have become free,
- * and a holder that its slot was taken from it. Runs on a thread of its own while somebody waits or holds, and a little
- * longer. Thread-safe.
+ * Watches the prefix of a semaphore while somebody waits or holds: tells a waiter that a slot may have become free, and a holder
+ * that its slot was taken from it. Thread-safe.
  */
-final class PrefixWatcher {
-    private static final Logger LOG = LoggerFactory.getLogger(PrefixWatcher.class);
-
-    /** For how long the server keeps a query without news; it adds up to a sixteenth. */
-    static final int WAIT_SECONDS = 10;
-
+final class PrefixWatcher implements PrefixFollower.Follower {
     /**
      * While nobody waits, a watch only tells of losses, and each write of our own answers a query: there is time between two of
      * them.
      */
     private static final long UNHURRIED_NANOS = 100_000_000;
 
-    /** For how long the thread stays with nothing to watch: slots come and go faster than threads should. */
-    private static final long LINGER_NANOS = 1_000_000_000;
-
-    private static final long FIRST_PAUSE_NANOS = 20_000_000;
-    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
-
     private final ConsulHttp operations;
-    private final ConsulHttp watches;
     private final PrefixReader reader;
     private final SessionPool pool;
     private final SessionListener listener;
-    private final String name;
-    private final WatchGrace grace;
+    private final Grace grace;
+    private final PrefixFollower follower;
 
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
-    private final Condition needed = lock.newCondition();
-    private boolean running;
-    private boolean stopped;
-    private @Nullable Runnable hint;
-    private @Nullable Call call;
+    private volatile @Nullable Runnable hint;
     private volatile boolean othersPresent;
 
     PrefixWatcher(
@@ -65,14 +41,13 @@ final class PrefixWatcher {
             SessionPool pool,
             SessionListener listener,
             String name,
-            WatchGrace grace) {
+            @Nullable Duration grace) {
         this.operations = operations;
-        this.watches = watches;
         this.reader = reader;
         this.pool = pool;
         this.listener = listener;
-        this.name = name;
-        this.grace = grace;
+        this.grace = new Grace(grace);
+        this.follower = new PrefixFollower(watches, reader.prefix(), "semaphore-consul-watch " + name, this);
     }
 
     /** Whether another client has a contender entry, be it that it holds, waits or did so a while ago. */
@@ -81,116 +56,38 @@ final class PrefixWatcher {
     }
 
     void hint(Runnable newHint) {
-        lock.lock();
-        try {
-            hint = newHint;
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
-        start();
+        hint = newHint;
+        follower.wake();
     }
 
     void endHint() {
-        lock.lock();
-        try {
-            hint = null;
-        } finally {
-            lock.unlock();
-        }
+        hint = null;
     }
 
     void start() {
-        lock.lock();
-        try {
-            if (running || stopped) {
-                needed.signalAll();
-                return;
-            }
-            Thread thread = new Thread(this::run, "semaphore-consul-watch " + name);
-            thread.setDaemon(true);
-            thread.start();
-            running = true;
-        } finally {
-            lock.unlock();
-        }
+        follower.wake();
     }
 
     /** Ends the watch for good, at once. */
     void stop() {
-        lock.lock();
-        try {
-            stopped = true;
-            hint = null;
-            if (call != null) {
-                call.abort();
-            }
-            changed.signalAll();
-            needed.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        hint = null;
+        follower.stop();
     }
 
-    private void run() {
-        boolean inOrder = false;
-        try {
-            watch();
-            inOrder = true;
-        } finally {
-            if (!inOrder) {
-                // Of an error, such as a lack of memory: the next exchange starts the watch again.
-                ended();
-            }
-        }
+    @Override
+    public boolean isNeeded() {
+        return hint != null || !pool.held().isEmpty();
     }
 
-    private void ended() {
-        lock.lock();
-        try {
-            running = false;
-        } finally {
-            lock.unlock();
-        }
+    @Override
+    public long pauseNanos() {
+        return hint == null ? UNHURRIED_NANOS : 0;
     }
 
-    private void watch() {
-        long index = 0;
-        long pause = FIRST_PAUSE_NANOS;
-        for (Call next = begin(); next != null; next = begin()) {
-            try {
-                ConsulHttp.Reply reply = watches.get(
-                        next,
-                        PrefixReader.listing(reader.prefix()),
-                        "recurse",
-                        "index=" + index,
-                        "wait=" + WAIT_SECONDS + "s");
-                if (!reply.isOk() && reply.status() != 404) {
-                    throw new BackendUnavailableException("Consul answered " + reply.text(), null);
-                }
-                grace.works();
-                look(reply, reply.index() != index);
-                // An index that has gone back belongs to another life of the server; the next query starts from the
-                // beginning.
-                index = reply.index() < index ? 0 : reply.index();
-                pause = FIRST_PAUSE_NANOS;
-                if (reply.status() == 404) {
-                    // Where nothing is stored every write elsewhere answers the query.
-                    pause(FIRST_PAUSE_NANOS);
-                }
-                pauseUnlessHinted();
-            } catch (NoReplyException | RuntimeException e) {
-                // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.
-                index = 0;
-                if (!isStopped()) {
-                    LOG.debug("Watching semaphore '{}' failed, trying again", name, e);
-                    grace.fails();
-                    loseIfGraceIsOver();
-                    pause(pause);
-                    pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
-                }
-            }
-        }
+    @Override
+    public void failed() {
+        grace.fails();
+        loseIfGraceIsOver();
     }
 
     /** Declares lost what is held if the watch has failed for longer than it may. */
@@ -202,65 +99,9 @@ final class PrefixWatcher {
         }
     }
 
-    /** Prepares the next query; null if none is needed any more. */
-    private @Nullable Call begin() {
-        lock.lock();
-        try {
-            await(needed, LINGER_NANOS, () -> !isIdle());
-            if (stopped || isIdle()) {
-                running = false;
-                call = null;
-                return null;
-            }
-            call = watches.waitingCall();
-            return call;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private boolean isIdle() {
-        return hint == null && pool.held().isEmpty();
-    }
-
-    private boolean isStopped() {
-        lock.lock();
-        try {
-            return stopped;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void pauseUnlessHinted() {
-        pause(UNHURRIED_NANOS, () -> hint != null);
-    }
-
-    private void pause(long nanos) {
-        pause(nanos, () -> false);
-    }
-
-    private void pause(long nanos, BooleanSupplier end) {
-        lock.lock();
-        try {
-            await(changed, nanos, end);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void await(Condition condition, long nanos, BooleanSupplier end) {
-        try {
-            long left = nanos;
-            while (!stopped && !end.getAsBoolean() && left > 0) {
-                left = condition.awaitNanos(left);
-            }
-        } catch (InterruptedException e) {
-            LOG.debug("Somebody interrupted the watch over semaphore '{}', which goes on", name);
-        }
-    }
-
-    private void look(ConsulHttp.Reply reply, boolean changed) {
+    @Override
+    public void look(ConsulHttp.Reply reply, boolean changed) {
+        grace.works();
         PrefixView view;
         try {
             view = reply.isOk() ? reader.parse(reply.body()) : reader.empty();
@@ -304,13 +145,7 @@ final class PrefixWatcher {
     }
 
     private void runHint() {
-        Runnable current;
-        lock.lock();
-        try {
-            current = hint;
-        } finally {
-            lock.unlock();
-        }
+        Runnable current = hint;
         if (current != null) {
             current.run();
         }
@@ -318,21 +153,42 @@ final class PrefixWatcher {
 
     /** A waiting client has a contender entry, as the guide has it: others see that they are not alone. */
     private void showPresence(PrefixView view) {
-        lock.lock();
-        try {
-            if (hint == null || stopped) {
-                return;
-            }
-        } finally {
-            lock.unlock();
-        }
-        if (Collections.disjoint(view.contenders().keySet(), pool.ids())) {
+        if (hint != null && Collections.disjoint(view.contenders().keySet(), pool.ids())) {
             Deadline end = operations.end();
             List<SlotSession> free = pool.takeToWait(end);
             free.forEach(session -> new Transaction()
                     .lock(view.key(session.id()), session.id(), "")
                     .send(operations, end));
             pool.putBack(free);
+        }
+    }
+
+    /** For how long the watch may fail without a break. Thread-safe. */
+    private static final class Grace {
+        private final @Nullable Duration longest;
+        private Deadline end = Deadline.NEVER;
+
+        Grace(@Nullable Duration longest) {
+            this.longest = longest;
+        }
+
+        synchronized void works() {
+            end = Deadline.NEVER;
+        }
+
+        synchronized void fails() {
+            if (longest != null && end.equals(Deadline.NEVER)) {
+                end = Deadline.after(System.nanoTime(), longest);
+            }
+        }
+
+        synchronized boolean isOver() {
+            return end.isPast(System.nanoTime());
+        }
+
+        @Override
+        public String toString() {
+            return "'grace', " + longest;
         }
     }
 }

@@ -33,7 +33,7 @@ final class SessionPool {
     private final SessionCalls calls;
     private final String subject;
     private final long ttlNanos;
-    private final SideBySide sideBySide;
+    private final SessionCalls.SideBySide sideBySide;
 
     private final Map<String, SlotSession> all = new HashMap<>();
     private final Map<Hold, SlotSession> holders = new HashMap<>();
@@ -41,7 +41,7 @@ final class SessionPool {
     private boolean closed;
     private int losses;
 
-    SessionPool(SessionCalls calls, String subject, Duration ttl, SideBySide sideBySide) {
+    SessionPool(SessionCalls calls, String subject, Duration ttl, SessionCalls.SideBySide sideBySide) {
         this.calls = calls;
         this.subject = subject;
         this.ttlNanos = ttl.toNanos();
@@ -305,5 +305,60 @@ final class SessionPool {
         holders.clear();
         idle.clear();
         return rest;
+    }
+
+    /** One Consul session of ours, good for one slot at a time. Guarded by its pool. */
+    static final class SlotSession {
+        private final String id;
+        private long confirmedNanos;
+        private State state = State.BUSY;
+        private @Nullable Hold hold;
+
+        SlotSession(String id, long confirmedNanos) {
+            this.id = id;
+            this.confirmedNanos = confirmedNanos;
+        }
+
+        enum State {
+            /** Can be taken for a new slot. */
+            IDLE,
+            /** In the hands of an exchange. */
+            BUSY,
+            HELD,
+            /** Held, and about to be given back: that it is missing is no loss. */
+            RELEASING,
+            DEAD
+        }
+
+        String id() {
+            return id;
+        }
+
+        /** Since when the server's time to live certainly runs: before the last confirmed request was sent. */
+        long confirmedNanos() {
+            return confirmedNanos;
+        }
+
+        void confirmed(long startNanos) {
+            confirmedNanos = startNanos;
+        }
+
+        State state() {
+            return state;
+        }
+
+        @Nullable
+        Hold hold() {
+            return hold;
+        }
+
+        void become(State newState) {
+            state = newState;
+        }
+
+        void take(Hold newHold) {
+            hold = newHold;
+            state = State.HELD;
+        }
     }
 }

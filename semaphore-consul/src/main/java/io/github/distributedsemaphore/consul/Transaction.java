@@ -3,7 +3,11 @@ package io.github.distributedsemaphore.consul;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -88,6 +92,19 @@ final class Transaction {
         private static Outcome of(Status status, String text) {
             return new Outcome(status, text, -1, Map.of());
         }
+
+        /** In the words of the port, for one that was not done, or of which nobody knows. */
+        SemaphoreException failure(String subject) {
+            return switch (status) {
+                case DENIED -> ConsulHttp.denied(subject, text);
+                case UNKNOWN -> unknown(subject, text);
+                default -> new BackendUnavailableException(subject + ": nothing was done, " + text, null);
+            };
+        }
+    }
+
+    static OutcomeUnknownException unknown(String subject, String text) {
+        return new OutcomeUnknownException(subject + ": it is not known whether the request was done: " + text, null);
     }
 
     Outcome send(ConsulHttp http, Deadline end) {

@@ -24,9 +24,12 @@ class PresenceTest {
             new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
     private final PrefixReader reader = new PrefixReader(operations, name, name);
     private final SessionPool pool = new SessionPool(
-            new SessionCalls(operations, name, name, settings), name, settings.ttl(), new SideBySide(Runnable::run));
-    private final PrefixWatcher watcher = new PrefixWatcher(
-            operations, watches, reader, pool, new Consul.Losses(), name, new WatchGrace(settings.grace()));
+            new SessionCalls(operations, name, name, settings),
+            name,
+            settings.ttl(),
+            new SessionCalls.SideBySide(Runnable::run));
+    private final PrefixWatcher watcher =
+            new PrefixWatcher(operations, watches, reader, pool, new Consul.Losses(), name, settings.grace());
     private final AtomicInteger looks = new AtomicInteger();
     private final SemaphoreBackend other = Consul.open();
     private final BackendSession rival = other.open(name, new Consul.Losses());

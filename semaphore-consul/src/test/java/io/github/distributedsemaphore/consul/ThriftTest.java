@@ -162,7 +162,7 @@ class ThriftTest {
 
     private static Set<Thread> timers() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals(CallTimer.THREAD))
+                .filter(thread -> thread.getName().equals(AbortableHttpClient.Timer.THREAD))
                 .collect(Collectors.toSet());
     }
 

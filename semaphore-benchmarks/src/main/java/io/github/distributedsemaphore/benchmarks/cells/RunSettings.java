@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.benchmarks.cells;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -7,19 +8,25 @@ import java.util.List;
  *
  * @param rounds how many rounds count
  * @param warmUps how many come before them, at least
- * @param mostWarmUps and at most
+ * @param longestWarmUp how long a variant that is slow may go on with that
  * @param shortenedBy by which factor rounds are shorter than the cell says
  * @param workerMain the class that a worker starts with
  * @param workerOptions options for the JVMs of the workers
  */
 public record RunSettings(
-        int rounds, int warmUps, int mostWarmUps, int shortenedBy, Class<?> workerMain, List<String> workerOptions) {
+        int rounds,
+        int warmUps,
+        Duration longestWarmUp,
+        int shortenedBy,
+        Class<?> workerMain,
+        List<String> workerOptions) {
     /** After so many acquires and releases the compiler has done most of what it does. */
     private static final long WARM_PAIRS = 5_000;
 
-    /** Whether there should be more warm-ups after so many, with so many pairs in all. */
-    public boolean isCold(int warmUpsDone, long pairs) {
-        return warmUpsDone < mostWarmUps && pairs < WARM_PAIRS;
+    /** Whether a variant needs another warm-up after so many, in which it has made so many pairs of its own. */
+    public boolean isCold(Cell cell, int warmUpsDone, long pairs) {
+        return warmUpsDone < warmUps
+                || (pairs < WARM_PAIRS && warmUpsDone * cell.roundMillis() < longestWarmUp.toMillis());
     }
 
     public long roundMillis(Cell cell) {

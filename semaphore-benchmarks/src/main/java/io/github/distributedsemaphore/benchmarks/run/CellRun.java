@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -87,19 +88,24 @@ public final class CellRun implements AutoCloseable {
         stage.bystanders().join(variant);
     }
 
-    /** Goes through the code often enough for the compiler: without holds, and longer where the backend is slow. */
+    /** Goes through the code often enough for the compiler, without holds. Each variant by its own pairs: a slow one for longer. */
     private void warmUp(Crew crew) {
-        Variant ours = cell.variants().get(0);
-        long pairs = 0;
-        for (int round = 0; round < settings.warmUps() || settings.isCold(round, pairs); round++) {
-            for (Variant variant : cell.variants()) {
+        Map<String, Long> pairs = new HashMap<>();
+        List<Variant> cold = cell.variants();
+        for (int round = 0; !cold.isEmpty(); round++) {
+            for (Variant variant : cold) {
                 progress.show(cell.name(), "warming up, " + variant.name());
                 List<RoundReport> reports = crew.round(variant.holding(0), cell.roundMillis());
                 requireNoViolation(variant);
-                if (variant.equals(ours)) {
-                    pairs += reports.stream().mapToLong(RoundReport::pairs).sum();
-                }
+                pairs.merge(
+                        variant.name(),
+                        reports.stream().mapToLong(RoundReport::pairs).sum(),
+                        Long::sum);
             }
+            int done = round + 1;
+            cold = cold.stream()
+                    .filter(variant -> settings.isCold(cell, done, pairs.getOrDefault(variant.name(), 0L)))
+                    .toList();
         }
     }
 
