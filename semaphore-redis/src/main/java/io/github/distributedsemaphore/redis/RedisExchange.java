@@ -562,7 +562,7 @@ final class RedisExchange {
                     .limit(free)
                     .filter(waiter -> !attempt.served().contains(waiter))
                     .toList();
-            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
             attempt.hinted(first);
             wire.tell(batch);
         }

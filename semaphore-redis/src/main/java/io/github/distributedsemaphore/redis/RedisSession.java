@@ -8,7 +8,6 @@ import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -254,7 +253,7 @@ final class RedisSession implements BackendSession {
         if (message.isEmpty()) {
             listener.execute(() -> tidy(true));
         }
-        Offer offer = Offer.parse(message);
+        Ledger.Offer offer = Ledger.Offer.parse(message);
         if (offer != null) {
             liveness.ledger().offer(offer);
         }

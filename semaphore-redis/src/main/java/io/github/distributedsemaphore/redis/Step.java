@@ -114,7 +114,7 @@ record Step(
         } else if (leaveQueue) {
             batch.add(RedisVerb.ZREM, layout.waiters(), client);
         }
-        hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+        hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
         return new Sent(released, handed, retained, taken, counts);
     }
 
@@ -127,7 +127,9 @@ record Step(
         batch.add(RedisVerb.HSET, layout.notesOf(hand.client()), slot, note.toString());
         batch.add(RedisVerb.ZREM, layout.waiters(), hand.client());
         batch.add(
-                RedisVerb.PUBLISH, layout.channelOf(hand.client()), new Offer(hand.client(), hand.given()).toString());
+                RedisVerb.PUBLISH,
+                layout.channelOf(hand.client()),
+                new Ledger.Offer(hand.client(), hand.given()).toString());
         return moved;
     }
 

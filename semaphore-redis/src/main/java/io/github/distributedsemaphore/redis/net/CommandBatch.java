@@ -172,6 +172,10 @@ public final class CommandBatch {
         return commands.isEmpty();
     }
 
+    int size() {
+        return commands.size();
+    }
+
     /** The replies, once all have arrived. */
     Replies replies() {
         return new Replies(outputs.stream().map(ReplyOutput::reply).toList(), multi, exec);

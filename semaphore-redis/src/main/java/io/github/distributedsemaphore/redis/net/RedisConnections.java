@@ -39,7 +39,8 @@ public final class RedisConnections implements AutoCloseable {
     /** Before a server is asked again that sent us elsewhere. */
     private static final Duration PAUSE = Duration.ofMillis(5);
 
-    private final RedisSettings settings;
+    private final ServerSettings settings;
+    private final boolean demanding;
     private final RedisConnector connector;
     private final Servers servers;
     private final ReentrantLock sharedLock = new ReentrantLock();
@@ -48,9 +49,14 @@ public final class RedisConnections implements AutoCloseable {
     private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
     private volatile Optional<Greeting.Server> contacted = Optional.empty();
 
-    /** Prepares connections and makes none. */
-    public RedisConnections(RedisSettings settings) {
+    /**
+     * Prepares connections and makes none.
+     *
+     * @param demanding whether a server is refused on which a semaphore could not hold
+     */
+    public RedisConnections(ServerSettings settings, boolean demanding) {
         this.settings = settings;
+        this.demanding = demanding;
         this.connector = new RedisConnector(settings);
         RedisAddress address = settings.address();
         this.servers = switch (address.kind()) {
@@ -106,7 +112,7 @@ public final class RedisConnections implements AutoCloseable {
     }
 
     private RedisWire connect(HostAndPort server, Deadline deadline) {
-        Greeting greeting = new Greeting(settings, servers.areReplicated());
+        Greeting greeting = new Greeting(settings, servers.areReplicated(), demanding);
         StatefulRedisConnection<String, String> connection =
                 await(connector.connect(server, greeting), deadline, server.toString());
         Greeting.Server found = greeting.found();
@@ -143,7 +149,7 @@ public final class RedisConnections implements AutoCloseable {
 
     /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
-        return servers.serverOf(settings.prefix())
+        return servers.serverOf("")
                 .thenCompose(server -> connector.connectPubSub(server).whenComplete((connection, failure) -> {
                     if (failure != null) {
                         servers.forget(server);

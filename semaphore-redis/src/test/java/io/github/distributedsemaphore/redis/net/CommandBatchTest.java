@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.RedisServer;
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,8 +34,7 @@ class CommandBatchTest {
 
     @BeforeEach
     void connect() {
-        connections = new RedisConnections(
-                RedisSettings.from(BackendUri.parse(RedisServer.address()), HolderInfo.ofThisProcess("test")));
+        connections = new RedisConnections(ServerSettings.from(BackendUri.parse(RedisServer.address())), true);
         key = "test-" + UUID.randomUUID();
         wire = connections.open(key, connections.callDeadline());
         CommandBatch fill = new CommandBatch();
