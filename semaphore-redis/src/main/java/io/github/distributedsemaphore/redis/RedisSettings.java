@@ -18,6 +18,7 @@ import java.time.Duration;
  */
 record RedisSettings(
         ServerSettings servers, String prefix, Duration detection, int minReplicas, boolean handOver, HolderInfo self) {
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final Duration DETECTION = Duration.ofSeconds(10);
     private static final Duration MIN_DETECTION = Duration.ofSeconds(1);
     private static final Duration MAX_DETECTION = Duration.ofHours(1);
@@ -26,7 +27,7 @@ record RedisSettings(
 
     static RedisSettings from(BackendUri uri, HolderInfo self) {
         return new RedisSettings(
-                ServerSettings.from(uri),
+                ServerSettings.from(uri, TIMEOUT),
                 prefix(uri.text("prefix", "semaphore")),
                 uri.duration("detection", DETECTION, MIN_DETECTION, MAX_DETECTION),
                 uri.integer("minReplicas", 0, 0, MOST_REPLICAS),

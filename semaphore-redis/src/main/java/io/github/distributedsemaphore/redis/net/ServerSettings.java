@@ -20,7 +20,6 @@ public record ServerSettings(
         Credentials sentinelCredentials,
         Optional<TlsSettings> tls,
         Duration timeout) {
-    private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final Duration MIN_TIMEOUT = Duration.ofMillis(200);
     private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
 
@@ -48,7 +47,12 @@ public record ServerSettings(
         }
     }
 
-    public static ServerSettings from(BackendUri uri) {
+    /**
+     * Reads the settings.
+     *
+     * @param timeout the time-out that holds if the URI names none
+     */
+    public static ServerSettings from(BackendUri uri, Duration timeout) {
         RedisAddress address = RedisAddress.from(uri);
         boolean sentinels = address.kind() == RedisAddress.Kind.SENTINEL;
         return new ServerSettings(
@@ -58,7 +62,7 @@ public record ServerSettings(
                         ? new Credentials(uri.text("sentinelUser", ""), uri.text("sentinelPassword", ""))
                         : Credentials.NONE,
                 TlsSettings.from(uri, address.encrypted(), "rediss"),
-                uri.duration("timeout", TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT));
+                uri.duration("timeout", timeout, MIN_TIMEOUT, MAX_TIMEOUT));
     }
 
     /** Adds the commands that identify this client and choose the database; at least one, which shows that the server lets it in. */

@@ -41,6 +41,9 @@ import org.jspecify.annotations.Nullable;
  * Redis client, and no connection but during a call to the server.
  */
 public final class RedisWorkLock implements AutoCloseable {
+    /** Each look has a connection of its own, and the first of them waits until the client library is loaded. */
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
+
     private final LockConnections connections;
     private final WorkLockSettings settings;
     private final Pacing pacing;
@@ -120,7 +123,7 @@ public final class RedisWorkLock implements AutoCloseable {
                         + "': write redis://[user:password@]host[:port][/database], or one of "
                         + RedisAddress.schemes());
             }
-            this.servers = ServerSettings.from(parsed);
+            this.servers = ServerSettings.from(parsed, TIMEOUT);
             parsed.refuseUnread();
         }
 

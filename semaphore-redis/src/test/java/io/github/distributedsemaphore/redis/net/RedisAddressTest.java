@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -11,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What a URI means, and which are refused before anything is connected. */
 class RedisAddressTest {
     private static ServerSettings settings(String uri) {
-        return ServerSettings.from(BackendUri.parse(uri));
+        return ServerSettings.from(BackendUri.parse(uri), Duration.ofSeconds(2));
     }
 
     @ParameterizedTest
