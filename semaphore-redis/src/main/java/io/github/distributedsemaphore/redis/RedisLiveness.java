@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.redis.net.ServerClock;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;

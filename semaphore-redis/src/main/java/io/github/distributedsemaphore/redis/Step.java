@@ -37,6 +37,10 @@ record Step(
         long ticket,
         boolean leaveQueue,
         List<String> hints) {
+    /** Does nothing. */
+    static final Step NOTHING = new Step(
+            List.of(), List.of(), List.of(), List.of(), 1, 0, null, false, false, 0, false, List.of());
+
     /** An attempt at one slot. */
     record Claim(int slot) {}
 

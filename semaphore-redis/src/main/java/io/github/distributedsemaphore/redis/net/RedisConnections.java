@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
@@ -128,7 +129,7 @@ public final class RedisConnections implements AutoCloseable {
 
     private static <T> T await(CompletableFuture<T> future, Deadline deadline, String endpoint) {
         try {
-            return Awaiting.future(future, deadline);
+            return InterruptShield.await(future, deadline);
         } catch (ExecutionException e) {
             throw RedisFailures.connecting(endpoint, e);
         } catch (TimeoutException e) {
@@ -176,14 +177,14 @@ public final class RedisConnections implements AutoCloseable {
                 if (deadline.isPast(System.nanoTime())) {
                     throw e;
                 }
-                Awaiting.pause(soon());
+                Pause.until(soon());
                 next = next.again();
             }
         }
     }
 
     private RedisWire shared(String key, Deadline deadline) {
-        if (!Awaiting.lock(sharedLock, deadline)) {
+        if (!InterruptShield.await(sharedLock::tryLock, deadline)) {
             throw new WireException("the connection to " + endpoint() + " is being made", null, false);
         }
         try {
@@ -204,7 +205,7 @@ public final class RedisConnections implements AutoCloseable {
             // Lettuce complains of connections that are about to be closed when it shuts down.
             CompletableFuture<Void> all =
                     CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new));
-            Awaiting.future(all, Deadline.after(System.nanoTime(), SHUTDOWN));
+            InterruptShield.await(all, Deadline.after(System.nanoTime(), SHUTDOWN));
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("Connections were not closed in order", e);
         }

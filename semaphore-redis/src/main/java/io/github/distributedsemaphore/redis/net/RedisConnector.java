@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
@@ -166,8 +167,8 @@ public final class RedisConnector {
     }
 
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
-        Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
-        Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        InterruptShield.await(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        InterruptShield.await(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.RedisServer;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -146,7 +147,7 @@ class CommandBatchTest {
         Semaphore go = new Semaphore(0);
         wire.send(reading("a"), replies -> {
             waits.countDown();
-            Awaiting.acquire(go, Deadline.after(System.nanoTime(), Duration.ofSeconds(30)));
+            InterruptShield.await(go::tryAcquire, Deadline.after(System.nanoTime(), Duration.ofSeconds(30)));
         });
         waits.await();
         return go;
