@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
@@ -126,7 +126,7 @@ final class ArmedWire {
         Ahead sent = isOpen() ? ahead : null;
         if (sent != null) {
             try {
-                View read = arrived(Awaiting.future(sent.replies(), deadline));
+                View read = arrived(InterruptShield.await(sent.replies(), deadline));
                 return read == null ? rearm(wanted, deadline) : read;
             } catch (ExecutionException | TimeoutException e) {
                 drop();
@@ -149,7 +149,7 @@ final class ArmedWire {
             CommandBatch batch = new CommandBatch();
             View.Depth depth =
                     lastKnown.isRecent(liveness.clock()) && !isOtherServer ? View.Depth.SLOTS : View.Depth.ALL;
-            View.Reading reading = reading(batch, depth, true, wanted);
+            View.Reading reading = reading(batch, depth, View.Watch.CONTROL, wanted);
             known = new Ahead(batch, reading, System.nanoTime(), new CompletableFuture<>());
             ahead = known;
             view = null;
@@ -177,20 +177,20 @@ final class ArmedWire {
 
     /** Begins a new watch and reads everything. */
     View rearm(int wanted, Deadline deadline) {
-        return read(View.Depth.ALL, wanted, deadline);
+        return read(View.Watch.CONTROL, wanted, deadline);
     }
 
     /** The same, and watches the free slots too. */
     View watchFree(int wanted, Deadline deadline) {
-        return read(View.Depth.FREE, wanted, deadline);
+        return read(View.Watch.CONTROL_AND_FREE, wanted, deadline);
     }
 
-    private View read(View.Depth depth, int wanted, Deadline deadline) {
+    private View read(View.Watch watch, int wanted, Deadline deadline) {
         RedisWire open = open(deadline);
         disarm();
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
-        View.Reading reading = reading(batch, depth, true, wanted);
+        View.Reading reading = reading(batch, View.Depth.ALL, watch, wanted);
         long sent = System.nanoTime();
         View read = keep(reading.parse(open.ask(batch, deadline), sent));
         Control control = read.control();
@@ -251,7 +251,7 @@ final class ArmedWire {
     }
 
     /** What is read after a step. */
-    View.Reading reading(CommandBatch batch, View.Depth depth, boolean watch, int wanted) {
+    View.Reading reading(CommandBatch batch, View.Depth depth, View.Watch watch, int wanted) {
         return View.Reading.add(batch, layout, liveness.client(), depth, watch, lastKnown.control(), wanted);
     }
 

@@ -1,13 +1,12 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashSet;
@@ -215,7 +214,7 @@ final class Attempt {
 
     void backOff(Deadline deadline) {
         backsOff = false;
-        Awaiting.backOff(System.nanoTime() - sentNanos, conflicts - 2, deadline);
+        Pause.backOff(System.nanoTime() - sentNanos, conflicts - 2, deadline);
     }
 
     /** Whether the session began to live. */
@@ -257,7 +256,17 @@ final class Attempt {
     }
 
     boolean isServed() {
-        return !claiming || Arrays.stream(answers).allMatch(answer -> answer != null);
+        for (Answer answer : answers) {
+            if (claiming && answer == null) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether everything wanted was granted, and nothing is left to give back. */
+    boolean isDone() {
+        return toGiveBack.isEmpty() && spare.isEmpty() && !hasRefused();
     }
 
     /** Gives the spare slots to the callers that want so many, in their order; returns whether one that waits got any. */
@@ -319,7 +328,12 @@ final class Attempt {
     }
 
     boolean hasRefused() {
-        return Arrays.stream(answers).anyMatch(answer -> !(answer instanceof Answer.Granted));
+        for (Answer answer : answers) {
+            if (!(answer instanceof Answer.Granted)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     List<Answer> answers() {

@@ -46,7 +46,8 @@ final class Bookkeeping {
             confirmed = step.takes() == 0 ? confirmed : liveness.replicas().ask(batch);
             // A client that waits holds no watch: it would make the transactions of all others slower.
             boolean waits = attempt.isForWaiters() && attempt.wanted() > step.takes();
-            reading = wire.reading(batch, planner.depth(attempt, before, step), !waits, attempt.wanted());
+            View.Watch watch = waits ? View.Watch.NONE : View.Watch.CONTROL;
+            reading = wire.reading(batch, planner.depth(attempt, before, step), watch, attempt.wanted());
         }
         attempt.sent(step);
         return new Prepared(batch, step, sent, confirmed, reading);

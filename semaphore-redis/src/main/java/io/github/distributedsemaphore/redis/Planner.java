@@ -69,6 +69,11 @@ final class Planner {
         return attempt.open().stream().anyMatch(open -> open.permits() > 1 && open.permits() <= within);
     }
 
+    /** Whether all is granted and given back, so that nothing has to be planned any more. */
+    boolean isDone(Attempt attempt) {
+        return attempt.isDone() && queuedAs == 0 && former == null;
+    }
+
     Step next(Attempt attempt, View view) {
         Control control = view.control();
         List<Hold> owed = List.copyOf(attempt.toGiveBack());

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replicas;
@@ -57,7 +57,7 @@ final class Reconciliation {
                 return true;
             }
             // Many may have lost their replies at once, and each that takes another name makes the others fail.
-            Awaiting.backOff(System.nanoTime() - start, failures, deadline);
+            Pause.backOff(System.nanoTime() - start, failures, deadline);
         }
     }
 

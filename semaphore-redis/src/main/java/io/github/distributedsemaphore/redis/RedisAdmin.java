@@ -215,7 +215,7 @@ final class RedisAdmin implements BackendAdmin {
 
     /** Does a transaction and tells waiting clients. */
     private static boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
-        transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Offer.HINT);
+        transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Ledger.Offer.HINT);
         transaction.exec();
         return wire.ask(transaction, deadline).committed();
     }

@@ -11,7 +11,6 @@ import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
@@ -46,7 +45,7 @@ final class RedisBackend implements SemaphoreBackend {
 
     RedisBackend(RedisSettings settings) {
         this.settings = settings;
-        this.connections = new RedisConnections(settings);
+        this.connections = new RedisConnections(settings.servers(), true);
         this.channels = new RedisChannels(connections);
         this.transactions = new ExclusiveWire(connections);
         this.admin = new RedisAdmin(transactions, settings.prefix());
@@ -100,7 +99,7 @@ final class RedisBackend implements SemaphoreBackend {
      * renewals need a replica they fail there. The nodes of a cluster stop by themselves in a minority.
      */
     private boolean mayOutlastItsReplacement() {
-        return !settings.address().master().isEmpty() && settings.minReplicas() == 0;
+        return !settings.servers().address().master().isEmpty() && settings.minReplicas() == 0;
     }
 
     @Override

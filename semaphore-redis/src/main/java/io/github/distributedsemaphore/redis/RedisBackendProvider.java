@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.redis.net.RedisAddress;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;

@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
@@ -16,7 +16,6 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
@@ -48,6 +47,7 @@ final class RedisExchange {
     private final Planner planner;
     private final Bookkeeping books;
     private final Reconciliation reconciliation;
+    private final ExchangeLoop loop;
 
     /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
@@ -64,6 +64,7 @@ final class RedisExchange {
         this.planner = new Planner(liveness, ledger);
         this.books = new Bookkeeping(layout, liveness, listener, planner, wire);
         this.reconciliation = new Reconciliation(layout, liveness, planner, wire);
+        this.loop = new ExchangeLoop(layout, liveness, wire, planner, books, reconciliation);
     }
 
     ArmedWire wire() {
@@ -86,20 +87,8 @@ final class RedisExchange {
         if (ledger.takeSuspicion()) {
             attempt.suspect();
         }
-        takeOffers(attempt);
+        loop.takeOffers(attempt);
         return attempt;
-    }
-
-    /** What others gave to this session meanwhile serves its callers before anything is asked. */
-    private void takeOffers(Attempt attempt) {
-        List<Hold> offered = ledger.takeOffers(liveness.client());
-        if (!offered.isEmpty()) {
-            planner.wasServed();
-            attempt.spare().addAll(offered);
-            if (attempt.serve()) {
-                planner.granted(null);
-            }
-        }
     }
 
     /**
@@ -145,7 +134,7 @@ final class RedisExchange {
     }
 
     /** An exchange of which each reply does the next step, without a thread that waits, as long as that is possible. */
-    private final class Started {
+    private final class Started implements ExchangeLoop.Relay {
         private final Attempt attempt;
         private final Deadline deadline = connections.callDeadline();
         private final BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end;
@@ -159,7 +148,7 @@ final class RedisExchange {
         private void goOn(View view) {
             ExchangeResult result;
             try {
-                result = advance(attempt, view, deadline, this);
+                result = loop.advance(attempt, view, deadline, this);
             } catch (RuntimeException | Error e) {
                 handOver(e);
                 return;
@@ -169,11 +158,12 @@ final class RedisExchange {
             }
         }
 
-        /** Goes on when a watch stands. Nothing is touched after the sending: the reply may be here already. */
-        void arm() {
+        /** Nothing is touched after the sending: the reply may be here already. */
+        @Override
+        public void arm() {
             ArmedWire.Ahead ahead = wire.armAhead(attempt.wanted());
             if (ahead == null) {
-                handOver(null);
+                handOver();
                 return;
             }
             sent = ahead.batch();
@@ -191,14 +181,15 @@ final class RedisExchange {
 
         private void goOnOrRead(@Nullable View view) {
             if (view == null) {
-                handOver(null);
+                handOver();
             } else {
                 goOn(view);
             }
         }
 
         /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
-        void send(View view, Step step) {
+        @Override
+        public void send(View view, Step step) {
             Bookkeeping.Prepared prepared = books.prepare(attempt, view, step);
             sent = prepared.batch();
             wire.send(prepared.batch(), step, prepared.reading(), answer -> answered(prepared, answer));
@@ -217,8 +208,13 @@ final class RedisExchange {
             goOnOrRead(view);
         }
 
+        @Override
+        public void handOver() {
+            handOver(null);
+        }
+
         /** Something has to be asked, or put right: a thread that may wait does the rest. */
-        void handOver(@Nullable Throwable failure) {
+        private void handOver(@Nullable Throwable failure) {
             try {
                 listener.execute(() -> {
                     ExchangeResult result;
@@ -283,7 +279,7 @@ final class RedisExchange {
             }
             if (attempt.hasProgressed()) {
                 ledger.owe(attempt.unknownToCallers());
-                return result(attempt, wire.lastKnown());
+                return loop.result(attempt, wire.lastKnown());
             }
             failed(attempt);
             throw RedisFailures.certain(layout.what(), e);
@@ -307,18 +303,12 @@ final class RedisExchange {
 
     /** A part of a transaction failed: the other parts are taken back, now if that is possible. */
     private void giveBackOwed(Deadline deadline) {
-        if (!ledger.owesAnything()) {
-            return;
-        }
-        Attempt back = Attempt.ofNobody(planner.isQueued());
-        List<Hold> owed = ledger.takeOwed();
-        back.toGiveBack().addAll(owed);
         try {
-            run(back, deadline);
+            if (ledger.owesAnything()) {
+                giveBackUnwanted(false, deadline);
+            }
         } catch (RedisErrorException | WireException | SemaphoreException e) {
-            wire.disarm();
             LOG.debug("{}: slots that were taken in vain go back later", layout.what(), e);
-            ledger.owe(owed);
         }
     }
 
@@ -361,7 +351,7 @@ final class RedisExchange {
             try {
                 View known = wire.known();
                 View view = known != null ? known : wire.armed(attempt.wanted(), deadline);
-                ExchangeResult result = advance(attempt, view, deadline, null);
+                ExchangeResult result = loop.advance(attempt, view, deadline, null);
                 if (result != null) {
                     return result;
                 }
@@ -377,223 +367,15 @@ final class RedisExchange {
         if (deadline.isPast(System.nanoTime())) {
             throw moved;
         }
-        Awaiting.pause(RedisConnections.soon());
-    }
-
-    /**
-     * Goes on with an exchange.
-     *
-     * @param begun goes on with it where something has to be sent; null to send it here and to wait
-     * @return null if it was left to that
-     */
-    private @Nullable ExchangeResult advance(Attempt attempt, View known, Deadline deadline, @Nullable Started begun) {
-        View view = known;
-        while (true) {
-            if (view.complete() && liveness.isGivenUp(view.isMember())) {
-                books.loseAll(attempt);
-            }
-            takeOffers(attempt);
-            if (attempt.isFresh(view) && planner.isPlaceLost(view)) {
-                planner.losePlace();
-            }
-            if (begun == null) {
-                view = look(attempt, calm(attempt, view, deadline), deadline);
-            } else if (attempt.hasToBackOff() || hasToLook(attempt, view)) {
-                begun.handOver(null);
-                return null;
-            }
-            Step step = planner.next(attempt, view);
-            if (!step.isBare() && !view.watched()) {
-                if (begun != null) {
-                    begun.arm();
-                    return null;
-                }
-                view = wire.armed(attempt.wanted(), deadline);
-            } else if (!step.isEmpty() && begun != null) {
-                begun.send(view, step);
-                return null;
-            } else if (!step.isEmpty()) {
-                view = commit(attempt, view, step, deadline);
-            } else if (attempt.isServed() && attempt.giveBackSpare()) {
-                continue;
-            } else if (begun != null && hasToAsk(attempt, view)) {
-                begun.handOver(null);
-                return null;
-            } else if (attempt.isServed()) {
-                return finish(attempt, view, deadline);
-            } else if (isAllKnown(attempt, view)) {
-                view = refuse(attempt, view, deadline);
-            } else {
-                view = wire.rearm(attempt.wanted(), deadline);
-            }
-            if (deadline.isPast(System.nanoTime())) {
-                throw new BackendUnavailableException(
-                        layout.what() + ": too much traffic to get a transaction through in time", null);
-            }
-        }
-    }
-
-    /** Whether something has to be looked at before anything is sent. */
-    private boolean hasToLook(Attempt attempt, View view) {
-        return wire.isOtherServer()
-                || isBlind(attempt, view)
-                || (attempt.isFresh(view) && !reconciliation.surplus(view).isEmpty())
-                || (!view.freeWatched() && planner.wantsTogether(attempt, view));
-    }
-
-    /** Whether this session may have been given up for dead since its last look. */
-    private static boolean isBlind(Attempt attempt, View view) {
-        return attempt.isSuspicious() && !attempt.isAllFresh(view);
-    }
-
-    /** What was read together with the failure is old after the wait, and a watch that lasts longer fails more often. */
-    private View calm(Attempt attempt, View view, Deadline deadline) {
-        if (view.freeWatched() || !attempt.hasToBackOff()) {
-            return view;
-        }
-        wire.disarm();
-        attempt.backOff(deadline);
-        return wire.rearm(attempt.wanted(), deadline);
-    }
-
-    private View look(Attempt attempt, View known, Deadline deadline) {
-        View view = known;
-        if (wire.isOtherServer() || isBlind(attempt, view)) {
-            wire.knowServer();
-            view = wire.rearm(attempt.wanted(), deadline);
-            if (liveness.isGivenUp(view.isMember())) {
-                books.loseAll(attempt);
-            }
-        }
-        if (attempt.isFresh(view)) {
-            // An older look may have seen a slot that was found to be lost since.
-            reconciliation.adopt(attempt, view, deadline);
-        }
-        if (attempt.serve()) {
-            planner.granted(null);
-        }
-        return !view.freeWatched() && planner.wantsTogether(attempt, view)
-                ? wire.watchFree(attempt.wanted(), deadline)
-                : view;
-    }
-
-    /** Whether something has to be asked although nothing is left to be sent. */
-    private boolean hasToAsk(Attempt attempt, View view) {
-        if (attempt.isServed()) {
-            return isToBeSwept(attempt, view) || (attempt.hasJoined() && isTimeToPrune(view));
-        }
-        return !isAllKnown(attempt, view) || view.control() == null || isTimeToPrune(view);
-    }
-
-    /** Whether enough was read since this exchange began to refuse what does not fit. */
-    private static boolean isAllKnown(Attempt attempt, View view) {
-        return attempt.isFresh(view) && (view.allFree() || view.control() == null);
-    }
-
-    private View refuse(Attempt attempt, View view, Deadline deadline) {
-        if (view.control() == null) {
-            wire.refuseForeign(deadline);
-        }
-        attempt.refuseBeyond(view.limit());
-        if (attempt.isServed() || !prune(view, deadline)) {
-            attempt.stopClaiming();
-            return view;
-        }
-        View pruned = wire.rearm(attempt.wanted(), deadline);
-        attempt.freed(pruned.free().size());
-        return pruned;
-    }
-
-    /** Somebody's time is over. */
-    private static boolean isTimeToPrune(View view) {
-        return view.firstEndMillis() < view.serverMicros() / 1_000;
-    }
-
-    /** Removes dead clients, if there seem to be any. */
-    private boolean prune(View view, Deadline deadline) {
-        return isTimeToPrune(view)
-                && new RedisPruning(layout, wire.forOther(deadline))
-                        .prune(view.serverMicros(), liveness.client(), deadline);
-    }
-
-    private View commit(Attempt attempt, View before, Step step, Deadline deadline) {
-        Bookkeeping.Prepared prepared = books.prepare(attempt, before, step);
-        ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
-        books.enter(attempt, prepared, answer);
-        return answer.view(deadline);
-    }
-
-    private static boolean isToBeSwept(Attempt attempt, View view) {
-        return view.control() == null && attempt.hasProgressed();
-    }
-
-    private ExchangeResult finish(Attempt attempt, View view, Deadline deadline) {
-        hint(attempt, view);
-        if (isToBeSwept(attempt, view)) {
-            new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
-        } else if (attempt.hasJoined()) {
-            // Or else those that died while slots were free would be kept until the semaphore is full.
-            prune(view, deadline);
-        }
-        planner.finished(attempt);
-        settleWatch(attempt);
-        return result(attempt, view);
-    }
-
-    /** A client that waits holds no watch; one that was given a slot needs one when it gives the slot back. */
-    private void settleWatch(Attempt attempt) {
-        View known = wire.known();
-        if (known == null) {
-            return;
-        }
-        if (known.watched() && attempt.isForWaiters() && attempt.hasRefused()) {
-            wire.rest();
-        } else if (!known.watched() && !attempt.taken().isEmpty()) {
-            wire.armAhead(1);
-        }
-    }
-
-    /** The first in the queue hear of what became free, unless they did so with the transaction. */
-    private void hint(Attempt attempt, View view) {
-        int free = view.slotsRead() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
-        if (free > 0) {
-            CommandBatch batch = new CommandBatch();
-            List<String> first = view.others(liveness.client()).stream()
-                    .limit(free)
-                    .filter(waiter -> !attempt.served().contains(waiter))
-                    .toList();
-            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
-            attempt.hinted(first);
-            wire.tell(batch);
-        }
-        if (attempt.hasHinted()) {
-            wire.queueMoves();
-        }
-    }
-
-    private ExchangeResult result(Attempt attempt, View view) {
-        attempt.lost().retainAll(attempt.request().giveBack());
-        Deadline recheck = Deadline.NEVER;
-        if (attempt.hasRefused()) {
-            if (view.firstEndMillis() != Long.MAX_VALUE) {
-                recheck = Deadline.at(liveness.clock().nanosAt((view.firstEndMillis() + 2) * 1_000));
-            }
-            if (attempt.isLeftToOthers()) {
-                recheck = recheck.earlier(Deadline.at(System.nanoTime() + Planner.PATIENCE_NANOS));
-            }
-        }
-        return ExchangeResult.of(attempt.answers())
-                .lost(attempt.lost())
-                .validUntil(liveness.validUntil(view.sentNanos(), view.deadlineMillis(), view.serverMicros()))
-                .recheck(recheck)
-                .othersWaiting(planner.othersWait(view))
-                .ahead(view.ahead(liveness.client()).size())
-                .build();
+        Pause.until(RedisConnections.soon());
     }
 
     /** Gives back what no caller of this session wants: what it owes, was offered, or has without its knowledge. */
     void tidy(boolean look) {
-        Deadline deadline = connections.callDeadline();
+        giveBackUnwanted(look, connections.callDeadline());
+    }
+
+    private void giveBackUnwanted(boolean look, Deadline deadline) {
         Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
@@ -640,7 +422,7 @@ final class RedisExchange {
             if (left) {
                 Attempt nothing = Attempt.ofNobody();
                 nothing.freed(freed);
-                hint(nothing, view);
+                loop.hint(nothing, view);
             }
         }
         if (view.control() == null) {

@@ -115,7 +115,7 @@ final class RedisLayout {
         return keys;
     }
 
-    /** The channel of a client: an {@link Offer}, or a hint that something is free. It stays when the client takes another name. */
+    /** The channel of a client: an {@link Ledger.Offer}, or a hint that something is free. It stays when the client takes another name. */
     String channelOf(String client) {
         int dot = client.indexOf('.');
         return tag + ":n:" + (dot < 0 ? client : client.substring(0, dot));

@@ -8,11 +8,11 @@ import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.redis.net.ServerClock;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
@@ -199,7 +199,7 @@ final class RedisLiveness {
 
     /** What has to have a grant before it counts. */
     Replicas replicas() {
-        return Replicas.within(settings, settings.timeout());
+        return settings.replicas(settings.timeout());
     }
 
     Duration lease() {
@@ -224,7 +224,7 @@ final class RedisLiveness {
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(living));
-        Replicas replicas = Replicas.within(settings, settings.renewal());
+        Replicas replicas = settings.replicas(settings.renewal());
         int confirmed = replicas.ask(batch);
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));

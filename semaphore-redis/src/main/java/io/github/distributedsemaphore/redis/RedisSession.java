@@ -1,14 +1,13 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.redis.net.Awaiting;
 import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -95,7 +94,7 @@ final class RedisSession implements BackendSession {
     }
 
     private <T> T exclusively(Supplier<T> action) {
-        if (!Awaiting.acquire(lane, connections.callDeadline())) {
+        if (!InterruptShield.await(lane::tryAcquire, connections.callDeadline())) {
             throw new BackendUnavailableException(
                     layout.what() + ": the connection is busy, nothing was changed", null);
         }
@@ -254,7 +253,7 @@ final class RedisSession implements BackendSession {
         if (message.isEmpty()) {
             listener.execute(() -> tidy(true));
         }
-        Offer offer = Offer.parse(message);
+        Ledger.Offer offer = Ledger.Offer.parse(message);
         if (offer != null) {
             liveness.ledger().offer(offer);
         }
@@ -274,7 +273,7 @@ final class RedisSession implements BackendSession {
 
     /** No caller waits here any more; a call that came meanwhile goes to the next in the queue. */
     private void leaveQueue() {
-        if (!Awaiting.acquire(lane, connections.callDeadline())) {
+        if (!InterruptShield.await(lane::tryAcquire, connections.callDeadline())) {
             return;
         }
         try {
@@ -300,7 +299,7 @@ final class RedisSession implements BackendSession {
         }
         forgetChannels();
         Deadline deadline = connections.callDeadline();
-        boolean alone = Awaiting.acquire(lane, deadline);
+        boolean alone = InterruptShield.await(lane::tryAcquire, deadline);
         try {
             if (alone && exchange.wire().wasUsed()) {
                 exchange.sayGoodbye(deadline);

@@ -37,6 +37,10 @@ record Step(
         long ticket,
         boolean leaveQueue,
         List<String> hints) {
+    /** Does nothing. */
+    static final Step NOTHING = new Step(
+            List.of(), List.of(), List.of(), List.of(), 1, 0, null, false, false, 0, false, List.of());
+
     /** An attempt at one slot. */
     record Claim(int slot) {}
 
@@ -114,7 +118,7 @@ record Step(
         } else if (leaveQueue) {
             batch.add(RedisVerb.ZREM, layout.waiters(), client);
         }
-        hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Offer.HINT));
+        hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
         return new Sent(released, handed, retained, taken, counts);
     }
 
@@ -127,7 +131,9 @@ record Step(
         batch.add(RedisVerb.HSET, layout.notesOf(hand.client()), slot, note.toString());
         batch.add(RedisVerb.ZREM, layout.waiters(), hand.client());
         batch.add(
-                RedisVerb.PUBLISH, layout.channelOf(hand.client()), new Offer(hand.client(), hand.given()).toString());
+                RedisVerb.PUBLISH,
+                layout.channelOf(hand.client()),
+                new Ledger.Offer(hand.client(), hand.given()).toString());
         return moved;
     }
 

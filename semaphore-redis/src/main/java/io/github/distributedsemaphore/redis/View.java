@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
+import io.github.distributedsemaphore.redis.net.ServerClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -15,36 +16,43 @@ import org.jspecify.annotations.Nullable;
  * A semaphore as one session saw it. While the watch under which it was read stands, the control is as it says, and so is who has
  * been given up for dead; the rest is a hint, and may be from an earlier look.
  *
- * @param control null if there is no semaphore
- * @param deadlineMillis until when this client lives, by the server's clock; 0 if it does not
- * @param mine the slots in this client's set; null if they were not read
+ * @param base what was read when all was read together last
+ * @param mine the slots in this client's set; null if they were not read with the rest
  * @param free free slots within the limit
  * @param allFree whether there are no other free slots
- * @param firstEndMillis the earliest deadline of another client; {@link Long#MAX_VALUE} if there is none
  * @param waiters the first clients in the queue
  * @param queueNanos the local instant before the queue was asked for, by {@code System.nanoTime}
- * @param serverMicros the server's time
- * @param watched whether the control is watched
- * @param freeWatched whether the free slots are watched too
+ * @param watch which keys are watched
  * @param slotsRead whether the control, the queue and the free slots were read together, at {@code queueNanos}
- * @param complete whether all of it was read together
- * @param sentNanos the local instant before all of it was asked together last, by {@code System.nanoTime}
  */
 record View(
-        @Nullable Control control,
-        long deadlineMillis,
+        Base base,
         @Nullable Set<Integer> mine,
         List<Integer> free,
         boolean allFree,
-        long firstEndMillis,
         List<Waiter> waiters,
         long queueNanos,
-        long serverMicros,
-        boolean watched,
-        boolean freeWatched,
-        boolean slotsRead,
-        boolean complete,
-        long sentNanos) {
+        Watch watch,
+        boolean slotsRead) {
+    /**
+     * What does not change while the control does not.
+     *
+     * @param control null if there is no semaphore
+     * @param deadlineMillis until when this client lives, by the server's clock; 0 if it does not
+     * @param firstEndMillis the earliest deadline of another client; {@link Long#MAX_VALUE} if there is none
+     * @param serverMicros the server's time
+     * @param sentNanos the local instant before it was asked for, by {@code System.nanoTime}
+     */
+    record Base(
+            @Nullable Control control, long deadlineMillis, long firstEndMillis, long serverMicros, long sentNanos) {}
+
+    /** Which keys are watched. */
+    enum Watch {
+        NONE,
+        CONTROL,
+        CONTROL_AND_FREE
+    }
+
     /** How much is read; each includes what stands before it. */
     enum Depth {
         /** What the watch is about. As long as that has not changed since, nobody was given up for dead either. */
@@ -52,9 +60,7 @@ record View(
         QUEUE,
         /** The free slots too: enough to take one, or to know that there is none, where the rest was read a moment ago. */
         SLOTS,
-        ALL,
-        /** The free slots are watched too. */
-        FREE
+        ALL
     }
 
     /** So long after all was read it need not be read again. Somebody's death may be noticed later by as much. */
@@ -77,30 +83,53 @@ record View(
     record Waiter(String client, boolean hintOnly) {}
 
     static View nothing() {
-        return new View(
-                null,
-                0,
-                null,
-                List.of(),
-                false,
-                Long.MAX_VALUE,
-                List.of(),
-                0,
-                0,
-                false,
-                false,
-                false,
-                false,
-                System.nanoTime());
+        Base base = new Base(null, 0, Long.MAX_VALUE, 0, System.nanoTime());
+        return new View(base, null, List.of(), false, List.of(), 0, Watch.NONE, false);
+    }
+
+    @Nullable
+    Control control() {
+        return base.control();
+    }
+
+    long deadlineMillis() {
+        return base.deadlineMillis();
+    }
+
+    long firstEndMillis() {
+        return base.firstEndMillis();
+    }
+
+    long serverMicros() {
+        return base.serverMicros();
+    }
+
+    /** The local instant before all was asked for together last. */
+    long sentNanos() {
+        return base.sentNanos();
+    }
+
+    boolean watched() {
+        return watch != Watch.NONE;
+    }
+
+    boolean freeWatched() {
+        return watch == Watch.CONTROL_AND_FREE;
+    }
+
+    /** Whether all of it was read together. */
+    boolean complete() {
+        return mine != null;
     }
 
     boolean isMember() {
-        return deadlineMillis > 0;
+        return deadlineMillis() > 0;
     }
 
     /** The limit; zero if there is no semaphore. */
     int limit() {
-        return control == null ? 0 : control.limit();
+        Control known = control();
+        return known == null ? 0 : known.limit();
     }
 
     /** The clients in the queue without this one. */
@@ -136,75 +165,29 @@ record View(
                         .filter(waiter -> step.hands().stream()
                                 .noneMatch(hand -> hand.client().equals(waiter.client())))
                         .toList();
-        boolean stands = watched && step.isBare();
-        return new View(
-                control,
-                deadlineMillis,
-                null,
-                left,
-                allFree,
-                firstEndMillis,
-                queue,
-                queueNanos,
-                serverMicros,
-                stands,
-                false,
-                false,
-                false,
-                sentNanos);
+        Watch stands = step.isBare() && watched() ? Watch.CONTROL : Watch.NONE;
+        return new View(base, null, left, allFree, queue, queueNanos, stands, false);
     }
 
-    private View with(List<Waiter> queue, long readNanos, boolean nowWatched) {
-        return new View(
-                control,
-                deadlineMillis,
-                mine,
-                free,
-                allFree,
-                firstEndMillis,
-                queue,
-                readNanos,
-                serverMicros,
-                nowWatched,
-                freeWatched,
-                slotsRead,
-                complete,
-                sentNanos);
-    }
-
-    private View withSlots(List<Integer> slots, boolean all) {
-        return new View(
-                control,
-                deadlineMillis,
-                null,
-                slots,
-                all,
-                firstEndMillis,
-                waiters,
-                queueNanos,
-                serverMicros,
-                watched,
-                false,
-                true,
-                false,
-                sentNanos);
+    private View with(List<Waiter> queue, long readNanos, Watch now) {
+        return new View(base, mine, free, allFree, queue, readNanos, now, slotsRead);
     }
 
     /** Whether this client lives, all was read a moment ago and nobody's time is over since, so that the slots alone are to be read again. */
     boolean isRecent(ServerClock clock) {
-        return control != null
+        return control() != null
                 && isMember()
-                && System.nanoTime() - sentNanos < MOMENT_NANOS
-                && firstEndMillis > clock.micros() / 1_000;
+                && System.nanoTime() - sentNanos() < MOMENT_NANOS
+                && firstEndMillis() > clock.micros() / 1_000;
     }
 
     View unwatched() {
-        return with(waiters, queueNanos, false);
+        return with(waiters, queueNanos, Watch.NONE);
     }
 
     /** The queue is not as it was: some of it have heard of a slot, and may not wait any more. */
     View withOldQueue() {
-        return with(waiters, System.nanoTime() - Planner.RECENT_NANOS, watched);
+        return with(waiters, System.nanoTime() - Planner.RECENT_NANOS, watch);
     }
 
     static int slot(String key, String member) {
@@ -232,8 +215,7 @@ record View(
 
         private final RedisLayout layout;
         private final String client;
-        private final boolean watch;
-        private final boolean watchFree;
+        private final Watch watch;
         private final int sample;
         private int control = NOT_ASKED;
         private int queue = NOT_ASKED;
@@ -243,18 +225,17 @@ record View(
         private int ends = NOT_ASKED;
         private int time = NOT_ASKED;
 
-        private Reading(RedisLayout layout, String client, boolean watch, boolean watchFree, int sample) {
+        private Reading(RedisLayout layout, String client, Watch watch, int sample) {
             this.layout = layout;
             this.client = client;
             this.watch = watch;
-            this.watchFree = watchFree;
             this.sample = sample;
         }
 
         /**
          * Adds the commands to a batch.
          *
-         * @param watch whether a watch of the control begins
+         * @param watch which watch begins
          * @param known the control as it is known
          * @param wanted how many slots are wanted
          */
@@ -263,23 +244,22 @@ record View(
                 RedisLayout layout,
                 String client,
                 Depth depth,
-                boolean watch,
+                Watch watch,
                 @Nullable Control known,
                 int wanted) {
             // With many slots a sample of the free ones will do, unless most of them may be beyond the limit.
             boolean all = known == null || known.limit() <= FEW_SLOTS || known.slots() > known.limit();
-            boolean watchFree = depth == Depth.FREE;
-            Reading reading = new Reading(layout, client, watch, watchFree, all ? 0 : SAMPLE + wanted);
-            if (watchFree) {
-                batch.add(RedisVerb.WATCH, layout.control(), layout.free());
-            } else if (watch) {
-                batch.add(RedisVerb.WATCH, layout.control());
+            Reading reading = new Reading(layout, client, watch, all ? 0 : SAMPLE + wanted);
+            switch (watch) {
+                case NONE -> {}
+                case CONTROL -> batch.add(RedisVerb.WATCH, layout.control());
+                case CONTROL_AND_FREE -> batch.add(RedisVerb.WATCH, layout.control(), layout.free());
             }
             reading.control = Control.read(batch, layout);
             if (depth != Depth.CONTROL) {
                 reading.queue = addQueue(batch, layout);
             }
-            if (depth.compareTo(Depth.ALL) >= 0) {
+            if (depth == Depth.ALL) {
                 reading.addRest(batch);
             } else if (depth == Depth.SLOTS) {
                 reading.addFree(batch);
@@ -289,7 +269,7 @@ record View(
 
         /** Adds the command that reads the queue only. */
         static Reading ofQueue(CommandBatch batch, RedisLayout layout, String client) {
-            Reading reading = new Reading(layout, client, false, false, 0);
+            Reading reading = new Reading(layout, client, Watch.NONE, 0);
             reading.queue = addQueue(batch, layout);
             return reading;
         }
@@ -320,21 +300,15 @@ record View(
             Control found = Control.parse(layout, replies.get(control));
             Reply score = replies.get(life);
             Set<Integer> all = slots(layout.free(), replies.get(free));
-            return new View(
+            Base base = new Base(
                     found,
                     score.isNil() ? 0 : score.score(),
-                    slots(layout.heldBy(client), replies.get(mine)),
-                    within(found, all),
-                    isAll(all),
                     firstEnd(replies.get(ends).list()),
-                    waiters(replies.get(queue)),
-                    sentNanos,
                     micros(replies.get(time)),
-                    watch,
-                    watchFree,
-                    true,
-                    true,
                     sentNanos);
+            Set<Integer> held = slots(layout.heldBy(client), replies.get(mine));
+            List<Waiter> waiters = waiters(replies.get(queue));
+            return new View(base, held, within(found, all), isAll(all), waiters, sentNanos, watch, true);
         }
 
         private static List<Integer> within(@Nullable Control control, Set<Integer> slots) {
@@ -360,12 +334,13 @@ record View(
             }
             List<Waiter> waiters = queue == NOT_ASKED ? known.waiters() : waiters(replies.get(queue));
             long readNanos = queue == NOT_ASKED ? known.queueNanos() : sentNanos;
-            View read = known.with(waiters, readNanos, watch || (control == NOT_ASKED && known.watched()));
+            View read = known.with(waiters, readNanos, control == NOT_ASKED ? known.watch() : watch);
             if (free == NOT_ASKED) {
                 return read;
             }
             Set<Integer> all = slots(layout.free(), replies.get(free));
-            return read.withSlots(within(known.control(), all), isAll(all));
+            List<Integer> within = within(known.control(), all);
+            return new View(read.base(), null, within, isAll(all), waiters, readNanos, read.watch(), true);
         }
 
         private static List<Waiter> waiters(Reply clientsAndScores) {

@@ -8,6 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.redis.worklock.RedisWorkLock;
+import io.github.distributedsemaphore.redis.worklock.WorkAttempt;
+import io.github.distributedsemaphore.redis.worklock.WorkOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -59,6 +62,14 @@ class ClusterTest {
     void close() {
         sessions.forEach(BackendSession::close);
         backends.forEach(SemaphoreBackend::close);
+    }
+
+    @Test
+    void aWorkLockFindsItsServer() throws Exception {
+        try (RedisWorkLock lock = RedisWorkLock.builder(cluster.uri()).build()) {
+            assertThat(lock.run("job", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(lock.run("job", WorkAttempt::done)).isEqualTo(WorkOutcome.FINISHED_ELSEWHERE);
+        }
     }
 
     private SemaphoreBackend client() {

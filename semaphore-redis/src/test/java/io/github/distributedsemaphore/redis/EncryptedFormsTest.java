@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
-import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.redis.worklock.RedisWorkLock;
 import io.github.distributedsemaphore.redis.worklock.WorkAttempt;
+import io.github.distributedsemaphore.redis.worklock.WorkOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -142,8 +142,12 @@ class EncryptedFormsTest {
             String uri = "rediss://localhost:" + port;
             try (RedisWorkLock stranger = RedisWorkLock.builder(uri).build()) {
                 assertThatThrownBy(() -> stranger.run("job", WorkAttempt::done))
-                        .isInstanceOf(BackendUnavailableException.class)
+                        .isInstanceOf(BackendAccessException.class)
                         .hasMessageContaining("certification path");
+            }
+            try (RedisWorkLock trusting =
+                    RedisWorkLock.builder(uri + "?" + shown()).build()) {
+                assertThat(trusting.run("another job", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
             }
             Process worker = new ProcessBuilder(
                             Path.of(System.getProperty("java.home"), "bin", "java")

@@ -238,7 +238,7 @@ class QueueTest {
         giveBack(first.session, given);
         Hold successor = takeHolds(redis.session("jobs"), 1).get(0);
         first.hints.set(0);
-        redis.commands().publish(redis.layout("jobs").channelOf(client), new Offer(client, given).toString());
+        redis.commands().publish(redis.layout("jobs").channelOf(client), new Ledger.Offer(client, given).toString());
         await().until(() -> first.hints.get() > 0);
 
         assertThat(successor.slot()).isEqualTo(given.slot());

@@ -18,7 +18,7 @@ final class RedisAccounts {
             + " +pexpireat +sadd +scard +srem +sismember +smembers +smismember +smove +srandmember +sunionstore"
             + " +publish +subscribe +unsubscribe +time +ping +info";
     private static final String RIGHTS_TO_LOOK =
-            "+@read +@connection +@transaction +subscribe +unsubscribe +time +info";
+            "+@read +@connection +@transaction +subscribe +unsubscribe +time +ping +info";
 
     private final RedisCommands<String, String> commands;
     private final String host;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
-import io.github.distributedsemaphore.redis.net.RedisSettings;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;
@@ -26,7 +25,9 @@ class RedisChannelsTest {
         ExecutorService threads = Executors.newSingleThreadExecutor();
         try (Redis redis = new Redis();
                 RedisConnections connections = new RedisConnections(
-                        RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test")));
+                        RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test"))
+                                .servers(),
+                        true);
                 RedisChannels channels = new RedisChannels(connections)) {
             List<String> names = List.of(redis.layout("jobs").channelOfAll());
             List<String> others = List.of(redis.layout("others").channelOfAll());

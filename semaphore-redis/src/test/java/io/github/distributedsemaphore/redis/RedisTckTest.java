@@ -17,7 +17,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** The compatibility kit on a real server. */
 class RedisTckTest extends SemaphoreTck {
@@ -33,6 +35,7 @@ class RedisTckTest extends SemaphoreTck {
         private final RedisClient client;
         private final StatefulRedisConnection<String, String> connection;
         private final RedisAccounts accounts;
+        private final Set<String> damaged = ConcurrentHashMap.newKeySet();
 
         Harness(String address, String prefix) {
             super(address + "?detection=2s&prefix=" + prefix);
@@ -116,6 +119,13 @@ class RedisTckTest extends SemaphoreTck {
         }
 
         @Override
+        public List<String> faults(String name) {
+            return damaged.contains(name)
+                    ? List.of()
+                    : StoredState.of(commands(), of(name)).faults();
+        }
+
+        @Override
         public void wipe(String name) {
             remove(name);
         }
@@ -141,6 +151,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public void corrupt(String name, String kind) {
+            damaged.add(name);
             String control = of(name).control();
             switch (kind) {
                 case "no limit" -> commands().hdel(control, RedisLayout.LIMIT_FIELD);
@@ -175,6 +186,7 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public void occupy(String name) {
+            damaged.add(name);
             commands().set(of(name).control(), "something else");
         }
 

@@ -107,6 +107,7 @@ class RightsTest {
     }
 
     private void everythingIsDone(SemaphoreBackend backend, SemaphoreBackend other) {
+        backend.ping();
         backend.admin().create("jobs", 2);
         BackendSession session = session(backend, "jobs");
         Hold hold = takeHolds(session, 2).get(0);

@@ -10,6 +10,9 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.worklock.RedisWorkLock;
+import io.github.distributedsemaphore.redis.worklock.WorkAttempt;
+import io.github.distributedsemaphore.redis.worklock.WorkOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -33,6 +36,7 @@ class SentinelTest {
     private RedisServer replica;
     private RedisServer sentinel;
     private SemaphoreBackend backend;
+    private String uri;
     private BackendSession session;
 
     @BeforeEach
@@ -48,11 +52,19 @@ class SentinelTest {
                 Integer.toString(master.port()));
         sentinel = RedisServer.sentinel("main", master.port(), "pw");
         // One that is down must not matter.
-        String uri = "redis-sentinel://:pw@127.0.0.1:" + RedisServer.freePort() + ",127.0.0.1:" + sentinel.port()
-                + "/?master=main&detection=1m";
-        backend = open(uri);
+        uri = "redis-sentinel://:pw@127.0.0.1:" + RedisServer.freePort() + ",127.0.0.1:" + sentinel.port()
+                + "/?master=main";
+        backend = open(uri + "&detection=1m");
         backend.admin().create("jobs", 2);
         session = backend.open("jobs", new Redis.Ear());
+    }
+
+    @Test
+    void aWorkLockFindsItsServer() throws Exception {
+        try (RedisWorkLock lock = RedisWorkLock.builder(uri).build()) {
+            assertThat(lock.run("job", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(lock.run("job", WorkAttempt::done)).isEqualTo(WorkOutcome.FINISHED_ELSEWHERE);
+        }
     }
 
     private static SemaphoreBackend open(String uri) {

@@ -7,6 +7,8 @@ import java.util.Set;
 public enum Mode {
     /** This library, with the settings that it has by default. */
     SEMAPHORE("semaphore"),
+    /** This library over Redis, with releases that hand the slot to the first client that waits. */
+    HANDING_OVER("semaphore, handOver"),
     /** Redisson's {@code RSemaphore}: a bare counter; what a dead client held is lost for good. */
     REDISSON("redisson"),
     /** Redisson's {@code RPermitExpirableSemaphore} with a lease: the counterpart of a permit that comes back. */

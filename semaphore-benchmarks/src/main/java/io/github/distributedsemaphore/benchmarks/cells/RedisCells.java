@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.benchmarks.cells;
 
 import static io.github.distributedsemaphore.benchmarks.cells.Mode.FLOOR;
+import static io.github.distributedsemaphore.benchmarks.cells.Mode.HANDING_OVER;
 import static io.github.distributedsemaphore.benchmarks.cells.Mode.REDISSON;
 import static io.github.distributedsemaphore.benchmarks.cells.Mode.REDISSON_EXPIRABLE;
 import static io.github.distributedsemaphore.benchmarks.cells.Mode.SEMAPHORE;
@@ -26,17 +27,23 @@ public final class RedisCells {
     public static List<Cell> all() {
         return List.of(
                 oneThread(),
-                oneProcess("crowd-free", "one JVM, 32 threads, 1000 permits", 32, PLENTY, false, 8),
-                oneProcess("crowd-scarce", "one JVM, 32 threads, 3 permits", 32, 3, false, 20),
+                crowd("crowd-free", "one JVM, 32 threads, 1000 permits", PLENTY, 8),
+                crowd("crowd-scarce", "one JVM, 32 threads, 3 permits", 3, 20),
                 processesScarce(),
                 cell(
                         "connections-free",
                         "16 connections of one thread each, 1000 permits",
                         1,
                         ROUND_MILLIS,
-                        sidesAndStream(16, Variant::withOwnClients),
+                        sidesAnd(STREAM, 16, PLENTY, Variant::withOwnClients),
                         List.of(pairs(1.2))),
-                oneProcess("connections-scarce", "16 connections of one thread each, 3 permits", 16, 3, true, 0.9),
+                cell(
+                        "connections-scarce",
+                        "16 connections of one thread each, 3 permits",
+                        1,
+                        ROUND_MILLIS,
+                        sidesAnd(HANDING_OVER, 16, 3, Variant::withOwnClients),
+                        List.of(pairs(0.9), longestWait())),
                 cell(
                         "processes-free",
                         "4 JVMs of 8 threads, 1000 permits",
@@ -55,7 +62,7 @@ public final class RedisCells {
                 "one JVM, one thread, 1000 permits",
                 1,
                 ROUND_MILLIS,
-                sidesAndStream(1, variant -> variant),
+                sidesAnd(STREAM, 1, PLENTY, variant -> variant),
                 List.of(
                         pairs(1),
                         Target.atLeast(
@@ -72,20 +79,14 @@ public final class RedisCells {
                                 ratio(List.of(FLOOR.label()), true, Sample::pairsPerSecond))));
     }
 
-    private static Cell oneProcess(
-            String name, String title, int threads, int limit, boolean ownClients, double factor) {
+    private static Cell crowd(String name, String title, int limit, double factor) {
         return cell(
                 name,
                 title,
                 1,
                 ROUND_MILLIS,
-                sides(threads, limit, variant -> ownClients ? variant.withOwnClients() : variant),
-                List.of(
-                        pairs(factor),
-                        Target.atMost(
-                                1,
-                                "x the longest wait of the better Redisson",
-                                ratio(PEERS, false, Sample::worstMillis))));
+                sides(32, limit, variant -> variant),
+                List.of(pairs(factor), longestWait()));
     }
 
     private static Cell processesScarce() {
@@ -94,7 +95,7 @@ public final class RedisCells {
                 "4 JVMs of 8 threads, 3 permits, held for 1 ms",
                 4,
                 LONG_ROUND_MILLIS,
-                sides(8, 3, variant -> variant.holding(1_000)),
+                sidesAnd(HANDING_OVER, 8, 3, variant -> variant.holding(1_000)),
                 List.of(
                         Target.atLeast(85, "% of the permits' time used", ours(Sample::usedPercent)),
                         Target.atMost(
@@ -113,6 +114,7 @@ public final class RedisCells {
                 LONG_ROUND_MILLIS,
                 List.of(
                         Variant.of(SEMAPHORE, 1, 1).holding(8_000),
+                        Variant.of(HANDING_OVER, 1, 1).holding(8_000),
                         Variant.of(REDISSON, 1, 1).holding(8_000),
                         Variant.of(REDISSON_EXPIRABLE, 1, 1).holding(8_000)),
                 List.of(Target.atMost(
@@ -161,17 +163,21 @@ public final class RedisCells {
                 .toList();
     }
 
-    /** The same, and the bare commands of a pair. */
-    private static List<Variant> sidesAndStream(int threads, UnaryOperator<Variant> load) {
+    /** The same, and one more. */
+    private static List<Variant> sidesAnd(Mode another, int threads, int limit, UnaryOperator<Variant> load) {
         return Stream.concat(
-                        sides(threads, PLENTY, load).stream(),
-                        Stream.of(load.apply(Variant.of(STREAM, threads, PLENTY))))
+                        sides(threads, limit, load).stream(),
+                        Stream.of(load.apply(Variant.of(another, threads, limit))))
                 .toList();
     }
 
     private static Target pairs(double factor) {
         return Target.atLeast(
                 factor, "x the pairs/s of the better Redisson", ratio(PEERS, true, Sample::pairsPerSecond));
+    }
+
+    private static Target longestWait() {
+        return Target.atMost(1, "x the longest wait of the better Redisson", ratio(PEERS, false, Sample::worstMillis));
     }
 
     private static Target withinFirst(double factor, Variant variant, Variant first) {

@@ -14,6 +14,7 @@ public interface Contestant extends AutoCloseable {
     static Contestant open(Variant variant, String uri) {
         return switch (variant.mode()) {
             case SEMAPHORE -> new SemaphoreContestant(variant, uri);
+            case HANDING_OVER -> new SemaphoreContestant(variant, uri + "?handOver=true");
             case REDISSON -> new RedissonContestant(variant, uri);
             case REDISSON_EXPIRABLE -> new ExpirableContestant(variant, uri);
             case FLOOR -> new FloorContestant(variant, uri);

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -172,6 +172,10 @@ public final class CommandBatch {
         return commands.isEmpty();
     }
 
+    int size() {
+        return commands.size();
+    }
+
     /** The replies, once all have arrived. */
     Replies replies() {
         return new Replies(outputs.stream().map(ReplyOutput::reply).toList(), multi, exec);
@@ -183,7 +187,7 @@ public final class CommandBatch {
      */
     private static final class ReplyOutput extends CommandOutput<String, String, Reply> {
         /** The lists that are not complete yet, the innermost first; a nil list is open and takes nothing. */
-        private final Deque<Frame> open = new ArrayDeque<>();
+        private final Deque<Frame> open = new ArrayDeque<>(2);
 
         private record Frame(@Nullable List<Reply> elements) {}
 

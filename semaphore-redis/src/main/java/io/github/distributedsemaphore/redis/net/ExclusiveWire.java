@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
@@ -44,7 +45,7 @@ public final class ExclusiveWire {
      */
     public <T> T change(String what, String key, Operation<T> operation) {
         Deadline deadline = connections.callDeadline();
-        if (!Awaiting.lock(lock, deadline)) {
+        if (!InterruptShield.await(lock::tryLock, deadline)) {
             throw new BackendUnavailableException(what + ": the connection is busy, nothing was changed", null);
         }
         try {
@@ -74,7 +75,7 @@ public final class ExclusiveWire {
             if (deadline.isPast(System.nanoTime())) {
                 throw e;
             }
-            Awaiting.pause(RedisConnections.soon());
+            Pause.until(RedisConnections.soon());
             return null;
         }
     }

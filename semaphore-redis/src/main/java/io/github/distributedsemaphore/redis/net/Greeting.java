@@ -22,6 +22,7 @@ public final class Greeting {
 
     private final RedisAddress.Kind kind;
     private final CommandBatch batch = new CommandBatch();
+    private final int identity;
     private final int server;
     private final int memory;
     private final int persistence;
@@ -48,14 +49,18 @@ public final class Greeting {
      * Makes the commands.
      *
      * @param master whether the server has to be the master of its replicas
+     * @param demanding whether more is asked than that
      */
-    Greeting(RedisSettings settings, boolean master) {
+    Greeting(ServerSettings settings, boolean master, boolean demanding) {
         kind = settings.address().kind();
         settings.addIdentity(batch);
-        batch.multi().exec();
-        server = batch.add(RedisVerb.INFO, "server");
-        memory = batch.add(RedisVerb.INFO, "memory");
-        persistence = batch.add(RedisVerb.INFO, "persistence");
+        if (demanding) {
+            batch.multi().exec();
+        }
+        identity = batch.size();
+        server = demanding ? batch.add(RedisVerb.INFO, "server") : NOT_ASKED;
+        memory = demanding ? batch.add(RedisVerb.INFO, "memory") : NOT_ASKED;
+        persistence = demanding ? batch.add(RedisVerb.INFO, "persistence") : NOT_ASKED;
         role = master ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
     }
 
@@ -73,11 +78,13 @@ public final class Greeting {
         ServerInfo itself = info(replies, server);
         // First: a server of another kind refuses the other commands for reasons that lead astray.
         requireMode(itself.get("redis_mode"), endpoint);
-        for (int i = 0; i < server; i++) {
+        for (int i = 0; i < identity; i++) {
             replies.get(i);
         }
         if (role != NOT_ASKED && info(replies, role).get("role").equals("slave")) {
             throw new BackendUnavailableException("Redis at " + endpoint + " is a replica now", null);
+        } else if (server == NOT_ASKED) {
+            return;
         }
         requireVersion(itself.get("redis_version"), endpoint);
         List<String> notes = new ArrayList<>();
@@ -97,8 +104,8 @@ public final class Greeting {
 
     /** A user may have no right to ask. */
     private static ServerInfo info(Replies replies, int index) {
-        Reply reply = replies.all().get(index);
-        return new ServerInfo(reply.error() == null ? reply.text() : "");
+        Reply reply = index == NOT_ASKED ? Reply.NIL : replies.all().get(index);
+        return new ServerInfo(reply.isNil() || reply.error() != null ? "" : reply.text());
     }
 
     private void requireMode(String mode, HostAndPort endpoint) {

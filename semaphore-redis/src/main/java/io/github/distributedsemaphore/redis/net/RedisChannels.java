@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.lettuce.core.RedisChannelHandler;
@@ -57,8 +58,8 @@ public final class RedisChannels implements AutoCloseable {
             });
         }
         try {
-            StatefulRedisPubSubConnection<String, String> connection = Awaiting.future(connection(), deadline);
-            Awaiting.future(subscribe(connection, channels).toCompletableFuture(), deadline);
+            StatefulRedisPubSubConnection<String, String> connection = InterruptShield.await(connection(), deadline);
+            InterruptShield.await(subscribe(connection, channels).toCompletableFuture(), deadline);
         } catch (ExecutionException e) {
             forget(channels, listener);
             throw RedisFailures.connecting(connections.endpoint(), e);

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
@@ -39,7 +40,8 @@ public final class RedisConnections implements AutoCloseable {
     /** Before a server is asked again that sent us elsewhere. */
     private static final Duration PAUSE = Duration.ofMillis(5);
 
-    private final RedisSettings settings;
+    private final ServerSettings settings;
+    private final boolean demanding;
     private final RedisConnector connector;
     private final Servers servers;
     private final ReentrantLock sharedLock = new ReentrantLock();
@@ -48,9 +50,14 @@ public final class RedisConnections implements AutoCloseable {
     private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
     private volatile Optional<Greeting.Server> contacted = Optional.empty();
 
-    /** Prepares connections and makes none. */
-    public RedisConnections(RedisSettings settings) {
+    /**
+     * Prepares connections and makes none.
+     *
+     * @param demanding whether a server is refused on which a semaphore could not hold
+     */
+    public RedisConnections(ServerSettings settings, boolean demanding) {
         this.settings = settings;
+        this.demanding = demanding;
         this.connector = new RedisConnector(settings);
         RedisAddress address = settings.address();
         this.servers = switch (address.kind()) {
@@ -106,7 +113,7 @@ public final class RedisConnections implements AutoCloseable {
     }
 
     private RedisWire connect(HostAndPort server, Deadline deadline) {
-        Greeting greeting = new Greeting(settings, servers.areReplicated());
+        Greeting greeting = new Greeting(settings, servers.areReplicated(), demanding);
         StatefulRedisConnection<String, String> connection =
                 await(connector.connect(server, greeting), deadline, server.toString());
         Greeting.Server found = greeting.found();
@@ -122,7 +129,7 @@ public final class RedisConnections implements AutoCloseable {
 
     private static <T> T await(CompletableFuture<T> future, Deadline deadline, String endpoint) {
         try {
-            return Awaiting.future(future, deadline);
+            return InterruptShield.await(future, deadline);
         } catch (ExecutionException e) {
             throw RedisFailures.connecting(endpoint, e);
         } catch (TimeoutException e) {
@@ -143,7 +150,7 @@ public final class RedisConnections implements AutoCloseable {
 
     /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
     CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
-        return servers.serverOf(settings.prefix())
+        return servers.serverOf("")
                 .thenCompose(server -> connector.connectPubSub(server).whenComplete((connection, failure) -> {
                     if (failure != null) {
                         servers.forget(server);
@@ -170,14 +177,14 @@ public final class RedisConnections implements AutoCloseable {
                 if (deadline.isPast(System.nanoTime())) {
                     throw e;
                 }
-                Awaiting.pause(soon());
+                Pause.until(soon());
                 next = next.again();
             }
         }
     }
 
     private RedisWire shared(String key, Deadline deadline) {
-        if (!Awaiting.lock(sharedLock, deadline)) {
+        if (!InterruptShield.await(sharedLock::tryLock, deadline)) {
             throw new WireException("the connection to " + endpoint() + " is being made", null, false);
         }
         try {
@@ -198,7 +205,7 @@ public final class RedisConnections implements AutoCloseable {
             // Lettuce complains of connections that are about to be closed when it shuts down.
             CompletableFuture<Void> all =
                     CompletableFuture.allOf(ending.values().toArray(CompletableFuture<?>[]::new));
-            Awaiting.future(all, Deadline.after(System.nanoTime(), SHUTDOWN));
+            InterruptShield.await(all, Deadline.after(System.nanoTime(), SHUTDOWN));
         } catch (ExecutionException | TimeoutException e) {
             LOG.debug("Connections were not closed in order", e);
         }

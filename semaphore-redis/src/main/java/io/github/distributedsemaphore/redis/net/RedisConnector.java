@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
@@ -46,11 +48,11 @@ import org.jspecify.annotations.Nullable;
 public final class RedisConnector {
     private static final int THREADS = 2;
 
-    private final RedisSettings settings;
+    private final ServerSettings settings;
     private final ClientResources resources;
     private final RedisClient client;
 
-    RedisConnector(RedisSettings settings) {
+    RedisConnector(ServerSettings settings) {
         this.settings = settings;
         this.resources = ClientResources.builder()
                 .ioThreadPoolSize(THREADS)
@@ -165,8 +167,8 @@ public final class RedisConnector {
     }
 
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
-        Awaiting.future(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
-        Awaiting.future(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        InterruptShield.await(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        InterruptShield.await(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
     }
 
     /**

@@ -44,11 +44,11 @@ public final class RedisFailures {
         String said = what + ": Redis says '" + error + "'";
         if (ACCESS.stream().anyMatch(error::startsWith)) {
             return new BackendAccessException(
-                    said + ": grant the user what docs/backends/redis.md lists, or correct the credentials", cause);
+                    said + ": grant the user what docs/backends lists for it, or correct the credentials", cause);
         }
         if (STATE.stream().anyMatch(error::startsWith)) {
             return new IncompatibleStateException(
-                    said + ": a key of this semaphore is used for something else; rename or delete that key", cause);
+                    said + ": a key is used for something else; rename or delete that key", cause);
         }
         if (error.startsWith("ERR DB index")) {
             return new IncompatibleStateException(

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -78,7 +79,7 @@ public final class RedisWire {
         CompletableFuture<Reply> last = begin(batch);
         batch.sendOn(connection);
         try {
-            Awaiting.future(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
+            InterruptShield.await(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
             return replies(batch, null);
         } catch (ExecutionException e) {
             return replies(batch, e.getCause());

@@ -12,11 +12,6 @@ import java.time.Duration;
 public record Replicas(int needed, Duration atMost) {
     public static final int NOT_ASKED = -1;
 
-    /** What replicas are asked for as a part of a call that may take so long. */
-    public static Replicas within(RedisSettings settings, Duration call) {
-        return new Replicas(settings.minReplicas(), call.dividedBy(2));
-    }
-
     /** Adds the question, after the commands that it is about and outside of their transaction; returns its index. */
     public int ask(CommandBatch batch) {
         return needed == 0

@@ -97,7 +97,7 @@ public record Replies(List<Reply> all, int multi, int exec) {
             return;
         }
         // "previous errors" says nothing, the command that was not queued does.
-        for (Reply queued : all.subList(multi, exec)) {
+        for (Reply queued : all.subList(Math.max(0, multi), exec)) {
             if (queued.error() != null) {
                 throw new RedisErrorException(queued.error());
             }

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;

@@ -1,35 +1,24 @@
 package io.github.distributedsemaphore.redis.worklock;
 
-import io.github.distributedsemaphore.SemaphoreException;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisFuture;
-import io.lettuce.core.SetArgs;
-import io.lettuce.core.TransactionResult;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.RedisErrorException;
+import io.github.distributedsemaphore.redis.net.RedisFailures;
+import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replies;
+import io.github.distributedsemaphore.redis.net.WireException;
 import java.time.Duration;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A connection for one look at one key, used by one thread and then closed, which also ends its watch. */
 final class LockConnection implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(LockConnection.class);
-    private static final Duration CALL = Duration.ofSeconds(2);
-
-    private final StatefulRedisConnection<String, String> connection;
-    private final RedisAsyncCommands<String, String> commands;
+    private final RedisWire wire;
     private final String key;
     private final String what;
 
-    LockConnection(StatefulRedisConnection<String, String> connection, String key, String what) {
-        this.connection = connection;
-        this.commands = connection.async();
+    LockConnection(RedisWire wire, String key, String what) {
+        this.wire = wire;
         this.key = key;
         this.what = what;
     }
@@ -44,61 +33,49 @@ final class LockConnection implements AutoCloseable {
 
     /** Writes the first attempt, unless the key exists: SETNX, in the form that is not deprecated. */
     boolean begin() {
-        return await(commands.set(key, "1", SetArgs.Builder.nx()), true) != null;
+        CommandBatch batch = new CommandBatch();
+        int set = batch.add(RedisVerb.SET, key, "1", "NX");
+        batch.moves();
+        return ask(batch, replies -> !replies.get(set).isNil());
     }
 
     /** Reads the key. What is changed afterwards is changed only if the key is still the same. */
     Sight watch() {
-        Future<String> watching = commands.watch(key);
-        Future<String> value = commands.get(key);
-        Future<Long> millisLeft = commands.pttl(key);
-        require(watching, false);
-        LockValue read = LockValue.of(await(value, false));
-        return new Sight(read, require(millisLeft, false) >= 0);
+        CommandBatch batch = new CommandBatch();
+        int watching = batch.add(RedisVerb.WATCH, key);
+        int value = batch.add(RedisVerb.GET, key);
+        int millisLeft = batch.add(RedisVerb.PTTL, key);
+        return ask(batch, replies -> {
+            replies.get(watching);
+            LockValue read = LockValue.of(replies.get(value).textOrNull());
+            return new Sight(read, replies.get(millisLeft).number() >= 0);
+        });
     }
 
     /** Writes an attempt; false if the key was touched since {@link #watch}. */
     boolean replace(long attempt) {
-        return transaction(queued -> queued.set(key, Long.toString(attempt)));
+        return transaction(RedisVerb.SET, key, Long.toString(attempt));
     }
 
     /** Marks the job as finished; false if the key was touched since {@link #watch}. */
     boolean replaceByDone(Duration retention) {
-        return transaction(queued -> queued.set(key, LockValue.DONE, SetArgs.Builder.px(retention)));
+        return transaction(RedisVerb.SET, key, LockValue.DONE, "PX", millis(retention));
     }
 
     /** Gives the key an end; false if it was touched since {@link #watch}. */
     boolean expire(Duration after) {
-        return transaction(queued -> queued.pexpire(key, after));
+        return transaction(RedisVerb.PEXPIRE, key, millis(after));
     }
 
-    private boolean transaction(Function<RedisAsyncCommands<String, String>, RedisFuture<?>> change) {
+    private boolean transaction(RedisVerb change, String... arguments) {
         // Alone: if MULTI were refused, what follows in the same write would be done without a transaction.
-        require(commands.multi(), false);
-        RedisFuture<?> queued = change.apply(commands);
-        RedisFuture<TransactionResult> executed = commands.exec();
-        TransactionResult result = executed(executed, queued);
-        if (result.wasDiscarded()) {
-            return false;
-        }
-        for (Object reply : result) {
-            if (reply instanceof Exception failed) {
-                throw ServerFailures.of(what, failed, false);
-            }
-        }
-        return true;
-    }
-
-    private TransactionResult executed(RedisFuture<TransactionResult> executed, RedisFuture<?> queued) {
-        try {
-            return require(executed, true);
-        } catch (SemaphoreException e) {
-            // EXEC only says that something before it was refused; what was, says why.
-            Throwable refusal = queued.handle((reply, failure) -> failure)
-                    .toCompletableFuture()
-                    .getNow(null);
-            throw refusal instanceof RedisCommandExecutionException ? ServerFailures.of(what, refusal, false) : e;
-        }
+        CommandBatch begin = new CommandBatch();
+        int multi = begin.add(RedisVerb.MULTI);
+        ask(begin, replies -> replies.get(multi));
+        CommandBatch batch = new CommandBatch();
+        batch.add(change, arguments);
+        batch.exec();
+        return ask(batch, Replies::committed);
     }
 
     /**
@@ -107,32 +84,28 @@ final class LockConnection implements AutoCloseable {
      * @return what the key held before
      */
     LockValue finish(Duration retention) {
-        return LockValue.of(await(commands.setGet(key, LockValue.DONE, SetArgs.Builder.px(retention)), true));
+        CommandBatch batch = new CommandBatch();
+        int set = batch.add(RedisVerb.SET, key, LockValue.DONE, "PX", millis(retention), "GET");
+        batch.moves();
+        return ask(batch, replies -> LockValue.of(replies.get(set).textOrNull()));
     }
 
-    private <T> T require(Future<T> reply, boolean changes) {
-        T value = await(reply, changes);
-        if (value == null) {
-            throw new IllegalStateException(what + ": an answer that Redis does not give");
-        }
-        return value;
+    private static String millis(Duration duration) {
+        return Long.toString(duration.toMillis());
     }
 
-    /** Null if Redis answers nil. */
-    private <T> @Nullable T await(Future<T> reply, boolean changes) {
+    private <T> T ask(CommandBatch batch, Function<Replies, T> answer) {
         try {
-            return Waits.uninterrupted(reply, CALL);
-        } catch (ExecutionException | TimeoutException | CancellationException e) {
-            throw ServerFailures.of(what, e, changes);
+            return answer.apply(wire.ask(batch, Deadline.NEVER));
+        } catch (WireException e) {
+            throw e.isOutcomeOpen() ? RedisFailures.uncertain(what, e) : RedisFailures.certain(what, e);
+        } catch (RedisErrorException e) {
+            throw RedisFailures.certain(what, e);
         }
     }
 
     @Override
     public void close() {
-        try {
-            Waits.uninterrupted(connection.closeAsync(), CALL);
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("A connection was not closed in order", e);
-        }
+        wire.close();
     }
 }

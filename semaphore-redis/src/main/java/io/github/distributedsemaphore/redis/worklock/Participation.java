@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Participation<E extends Exception> {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration RECORD_PAUSE = Duration.ofMillis(50);
 
     private final LockConnections connections;
     private final WorkLockSettings settings;
@@ -40,6 +41,10 @@ final class Participation<E extends Exception> {
 
     Pacing pacing() {
         return pacing;
+    }
+
+    String key() {
+        return key;
     }
 
     WorkOutcome run() throws E, InterruptedException {
@@ -129,17 +134,63 @@ final class Participation<E extends Exception> {
     }
 
     private WorkOutcome work(long number, long begun) throws E {
-        WorkAttempt attempt = new WorkAttempt(new Finishing(connections, settings, pacing, key, this), number, begun);
+        WorkAttempt attempt = new WorkAttempt(this, number, begun);
         tell(StatusLevel.NORMAL, "has attempt " + number + " of " + settings.maxAttempts());
         listener.acquired(attempt);
         return attempt.isDone() ? WorkOutcome.DONE : WorkOutcome.NOT_DONE;
     }
 
-    void error(SemaphoreException failure) {
-        listener.error(failure);
+    /**
+     * Records the end of the job. The marker is written whatever the key holds, because a finished job is finished even if another
+     * attempt has begun; so the writing may be repeated, and late. Any thread may call it.
+     *
+     * @return whether the attempt was still the newest one
+     */
+    boolean finish(long attempt) {
+        long started = pacing.nanoTime();
+        boolean unknown = false;
+        while (true) {
+            try (LockConnection connection = connections.open(key)) {
+                LockValue before = connection.finish(settings.doneRetention());
+                // The marker may be our own, from a try whose answer was lost.
+                boolean newest = before.attempt() == attempt || (unknown && before.kind() == LockValue.Kind.DONE);
+                tell(attempt, newest, before);
+                return newest;
+            } catch (OutcomeUnknownException e) {
+                unknown = true;
+                retryOrThrow(e, started);
+            } catch (BackendUnavailableException e) {
+                retryOrThrow(unknown ? new OutcomeUnknownException(String.valueOf(e.getMessage()), e) : e, started);
+            }
+        }
     }
 
-    void tell(StatusLevel level, String what) {
+    private void tell(long attempt, boolean newest, LockValue before) {
+        tell(
+                StatusLevel.NORMAL,
+                newest
+                        ? "finished by attempt " + attempt
+                        : "finished by attempt " + attempt + ", although "
+                                + (before.attempt() > 0
+                                        ? "attempt " + before.attempt() + " has begun"
+                                        : "the key was " + (before.text().isEmpty() ? "gone" : before.text())));
+    }
+
+    private void retryOrThrow(SemaphoreException failure, long started) {
+        refuseIfClosed();
+        if (pacing.nanoTime() - started > settings.lockTimeout().toNanos()) {
+            throw failure;
+        }
+        listener.error(failure);
+        try {
+            pacing.pause(connections.end(), RECORD_PAUSE.toNanos());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw failure;
+        }
+    }
+
+    private void tell(StatusLevel level, String what) {
         if (level.compareTo(settings.statusLevel()) >= 0) {
             listener.status("key '" + key + "': " + what);
         }

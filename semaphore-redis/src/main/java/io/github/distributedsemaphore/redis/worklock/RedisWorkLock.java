@@ -4,7 +4,9 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreClosedException;
-import io.lettuce.core.RedisURI;
+import io.github.distributedsemaphore.redis.net.RedisAddress;
+import io.github.distributedsemaphore.redis.net.ServerSettings;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +41,9 @@ import org.jspecify.annotations.Nullable;
  * Redis client, and no connection but during a call to the server.
  */
 public final class RedisWorkLock implements AutoCloseable {
+    /** Each look has a connection of its own, and the first of them waits until the client library is loaded. */
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
+
     private final LockConnections connections;
     private final WorkLockSettings settings;
     private final Pacing pacing;
@@ -52,8 +57,9 @@ public final class RedisWorkLock implements AutoCloseable {
     /**
      * Begins to build a work lock.
      *
-     * @param uri where the server is: {@code redis://[user:password@]host[:port][/database]}; {@code rediss} for TLS with
-     *     the trust store of the JVM
+     * @param uri where the server is, as for a semaphore: {@code redis://[user:password@]host[:port][/database]}, {@code rediss} for
+     *     TLS, and the forms for sentinels and clusters; with the settings {@code timeout}, {@code ca}, {@code certificate} and
+     *     {@code key}, and those of sentinels
      * @return a builder
      * @throws IllegalArgumentException if it is not such a URI
      */
@@ -104,14 +110,21 @@ public final class RedisWorkLock implements AutoCloseable {
 
     /** Builds a work lock. Not thread-safe. */
     public static final class Builder {
-        private final RedisURI address;
+        private final ServerSettings servers;
         private Duration lockTimeout = WorkLockSettings.DEFAULT_LOCK_TIMEOUT;
         private int maxAttempts = WorkLockSettings.DEFAULT_MAX_ATTEMPTS;
         private @Nullable Duration doneRetention;
         private StatusLevel statusLevel = StatusLevel.NORMAL;
 
         Builder(String uri) {
-            this.address = WorkLockUri.parse(uri);
+            BackendUri parsed = BackendUri.parse(uri);
+            if (!RedisAddress.schemes().contains(parsed.scheme())) {
+                throw new IllegalArgumentException("The scheme of the address is '" + parsed.scheme()
+                        + "': write redis://[user:password@]host[:port][/database], or one of "
+                        + RedisAddress.schemes());
+            }
+            this.servers = ServerSettings.from(parsed, TIMEOUT);
+            parsed.refuseUnread();
         }
 
         /**
@@ -174,7 +187,7 @@ public final class RedisWorkLock implements AutoCloseable {
         RedisWorkLock build(Pacing pacing) {
             Duration retention = doneRetention == null ? WorkLockSettings.defaultRetention(lockTimeout) : doneRetention;
             WorkLockSettings settings = new WorkLockSettings(lockTimeout, maxAttempts, retention, statusLevel);
-            return new RedisWorkLock(new LockConnections(address), settings, pacing);
+            return new RedisWorkLock(new LockConnections(servers), settings, pacing);
         }
     }
 }

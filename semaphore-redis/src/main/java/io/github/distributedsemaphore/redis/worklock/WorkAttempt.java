@@ -12,13 +12,13 @@ import java.time.Duration;
  * <p>Thread-safe.
  */
 public final class WorkAttempt {
-    private final Finishing finishing;
+    private final Participation<?> worker;
     private final long number;
     private final long begun;
     private volatile boolean done;
 
-    WorkAttempt(Finishing finishing, long number, long begun) {
-        this.finishing = finishing;
+    WorkAttempt(Participation<?> worker, long number, long begun) {
+        this.worker = worker;
         this.number = number;
         this.begun = begun;
     }
@@ -38,7 +38,7 @@ public final class WorkAttempt {
      * @return true if this worker's maximum is reached
      */
     public boolean lastAttempt() {
-        return number >= finishing.settings().maxAttempts();
+        return number >= worker.settings().maxAttempts();
     }
 
     /**
@@ -48,8 +48,8 @@ public final class WorkAttempt {
      * @return zero when the lock timeout has passed
      */
     public Duration remaining() {
-        long left = finishing.settings().lockTimeout().toNanos()
-                - (finishing.pacing().nanoTime() - begun);
+        long left = worker.settings().lockTimeout().toNanos()
+                - (worker.pacing().nanoTime() - begun);
         return Duration.ofNanos(Math.max(0, left));
     }
 
@@ -68,7 +68,7 @@ public final class WorkAttempt {
      * @throws SemaphoreException if the server refuses it for good, or the lock was closed: nothing is recorded
      */
     public boolean done() {
-        boolean newest = finishing.finish(number);
+        boolean newest = worker.finish(number);
         done = true;
         return newest;
     }
@@ -79,6 +79,6 @@ public final class WorkAttempt {
 
     @Override
     public String toString() {
-        return "attempt " + number + " of " + finishing.settings().maxAttempts() + " at " + finishing.key();
+        return "attempt " + number + " of " + worker.settings().maxAttempts() + " at " + worker.key();
     }
 }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.RedisServer;
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,8 +35,7 @@ class CommandBatchTest {
 
     @BeforeEach
     void connect() {
-        connections = new RedisConnections(
-                RedisSettings.from(BackendUri.parse(RedisServer.address()), HolderInfo.ofThisProcess("test")));
+        connections = new RedisConnections(ServerSettings.from(BackendUri.parse(RedisServer.address()), Duration.ofSeconds(2)), true);
         key = "test-" + UUID.randomUUID();
         wire = connections.open(key, connections.callDeadline());
         CommandBatch fill = new CommandBatch();
@@ -148,7 +147,7 @@ class CommandBatchTest {
         Semaphore go = new Semaphore(0);
         wire.send(reading("a"), replies -> {
             waits.countDown();
-            Awaiting.acquire(go, Deadline.after(System.nanoTime(), Duration.ofSeconds(30)));
+            InterruptShield.await(go::tryAcquire, Deadline.after(System.nanoTime(), Duration.ofSeconds(30)));
         });
         waits.await();
         return go;

@@ -3,16 +3,16 @@ package io.github.distributedsemaphore.redis.net;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What a URI means, and which are refused before anything is connected. */
 class RedisAddressTest {
-    private static RedisSettings settings(String uri) {
-        return RedisSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+    private static ServerSettings settings(String uri) {
+        return ServerSettings.from(BackendUri.parse(uri), Duration.ofSeconds(2));
     }
 
     @ParameterizedTest
@@ -37,13 +37,13 @@ class RedisAddressTest {
 
     @Test
     void credentialsAreReadAndNotShown() {
-        RedisSettings settings = settings(
-                "redis-sentinel://me:s3cret@a/2?master=main&sentinelUser=watch&sentinelPassword=hush&prefix=mine");
-        assertThat(settings.credentials()).isEqualTo(new Credentials("me", "s3cret"));
-        assertThat(settings.sentinelCredentials()).isEqualTo(new Credentials("watch", "hush"));
+        ServerSettings settings =
+                settings("redis-sentinel://me:s3cret@a/2?master=main&sentinelUser=watch&sentinelPassword=hush");
+        assertThat(settings.credentials()).isEqualTo(new ServerSettings.Credentials("me", "s3cret"));
+        assertThat(settings.sentinelCredentials()).isEqualTo(new ServerSettings.Credentials("watch", "hush"));
         assertThat(settings.address().database()).isEqualTo(2);
         assertThat(settings.toString() + settings.credentials() + settings.sentinelCredentials())
-                .contains("prefix mine")
+                .contains("sentinels a")
                 .doesNotContain("s3cret")
                 .doesNotContain("hush");
     }
@@ -62,8 +62,7 @@ class RedisAddressTest {
                 "rediss://a?ca=/no/such/file              | cannot be read as certificates",
                 "rediss://a?certificate=/etc/passwd       | give both",
                 "redis://a?timeout=100ms                  | from 200ms to 1m",
-                "redis://a?timeout=1h                     | from 200ms to 1m",
-                "redis://a?prefix=a:b                     | letters"
+                "redis://a?timeout=1h                     | from 200ms to 1m"
             })
     void whatMakesNoSenseIsRefused(String uri, String why) {
         assertThatThrownBy(() -> settings(uri))

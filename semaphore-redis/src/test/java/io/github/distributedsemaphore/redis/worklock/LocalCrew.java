@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.worklock;
 
-import io.lettuce.core.RedisURI;
+import io.github.distributedsemaphore.redis.net.ServerSettings;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -12,7 +13,7 @@ final class LocalCrew implements Crew {
     private final Map<String, Thread> threads = new ConcurrentHashMap<>();
 
     LocalCrew(int port, Told told) {
-        this.connections = new LockConnections(RedisURI.create("127.0.0.1", port));
+        this.connections = new LockConnections(ServerSettings.from(BackendUri.parse("redis://127.0.0.1:" + port), RedisWorkLock.TIMEOUT));
         this.told = told;
     }
 

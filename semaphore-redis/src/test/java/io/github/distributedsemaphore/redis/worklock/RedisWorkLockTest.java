@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -303,13 +304,15 @@ class RedisWorkLockTest {
 
     @Test
     void addressesOfOtherKindsAreRefusedWithoutTheirPassword() {
-        for (String address : List.of(
-                "redis-cluster://me:secret@host", "http://me:secret@host", "host", "redis://me:secret@host:port")) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> RedisWorkLock.builder(address))
-                    .withMessageContaining("redis://[user:password@]host[:port][/database]")
-                    .satisfies(refusal -> assertThat(refusal.getMessage()).doesNotContain("secret"));
-        }
+        Map.of(
+                        "http://me:secret@host", "redis://[user:password@]host[:port][/database]",
+                        "host", "URI such as",
+                        "redis://me:secret@host:port", "The port of 'host:port'",
+                        "redis://me:secret@host?detection=10s", "detection")
+                .forEach((address, message) -> assertThatIllegalArgumentException()
+                        .isThrownBy(() -> RedisWorkLock.builder(address))
+                        .withMessageContaining(message)
+                        .satisfies(refusal -> assertThat(refusal.getMessage()).doesNotContain("secret")));
     }
 
     @Test

@@ -3,8 +3,9 @@ package io.github.distributedsemaphore.redis.worklock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.redis.RedisServer;
+import io.github.distributedsemaphore.redis.net.ServerSettings;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.time.Duration;
@@ -89,7 +90,7 @@ final class Workers implements AutoCloseable {
     }
 
     LockConnections connections(String uri) {
-        LockConnections connections = new LockConnections(RedisURI.create(uri));
+        LockConnections connections = new LockConnections(ServerSettings.from(BackendUri.parse(uri), RedisWorkLock.TIMEOUT));
         resources.add(0, connections::close);
         return connections;
     }

@@ -9,6 +9,17 @@ import java.util.List;
  */
 public interface StateProbe {
     /**
+     * Checks the stored state of a semaphore, where the format has sentences that hold at every moment. The kit asks after each
+     * test for each semaphore that the test made.
+     *
+     * @param name a semaphore; it may not exist any more
+     * @return what is wrong with it, a sentence each; empty if nothing is, or if this probe damaged it
+     */
+    default List<String> faults(String name) {
+        return List.of();
+    }
+
+    /**
      * Removes all that is stored of a semaphore, as an operator or an eviction would.
      *
      * @param name the semaphore

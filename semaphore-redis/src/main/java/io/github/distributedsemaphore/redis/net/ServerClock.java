@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.redis;
+package io.github.distributedsemaphore.redis.net;
 
 /**
  * The server's clock, by which clients live and die, as far as this client knows it: never behind the true one. A reading
@@ -7,7 +7,7 @@ package io.github.distributedsemaphore.redis;
  *
  * <p>Thread-safe.
  */
-final class ServerClock {
+public final class ServerClock {
     /** After this a reading is replaced by a worse one: clocks drift, and servers are replaced. */
     private static final long STALE_NANOS = 5_000_000_000L;
 
@@ -28,7 +28,7 @@ final class ServerClock {
      * @param sentNanos the local instant before the request was sent, by {@code System.nanoTime}
      * @param serverMicros what the server said, in microseconds since 1970
      */
-    synchronized void read(long sentNanos, long serverMicros) {
+    public synchronized void read(long sentNanos, long serverMicros) {
         if (sentNanos - restartNanos < 0) {
             return;
         }
@@ -42,18 +42,18 @@ final class ServerClock {
     }
 
     /** Takes the first reading of another server, whose clock may be behind or ahead of the other's. */
-    synchronized void restart(long sentNanos, long serverMicros) {
+    public synchronized void restart(long sentNanos, long serverMicros) {
         restartNanos = sentNanos;
         best = new Reading(sentNanos, serverMicros);
     }
 
     /** The server's time now, or a little more; in microseconds since 1970. */
-    long micros() {
+    public long micros() {
         return best.microsAt(System.nanoTime());
     }
 
     /** When the server's clock shows that time, or a little earlier; by {@code System.nanoTime}. */
-    long nanosAt(long serverMicros) {
+    public long nanosAt(long serverMicros) {
         Reading known = best;
         return known.sentNanos + (serverMicros - known.serverMicros) * 1_000;
     }

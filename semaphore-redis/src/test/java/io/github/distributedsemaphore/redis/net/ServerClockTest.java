@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.redis;
+package io.github.distributedsemaphore.redis.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
