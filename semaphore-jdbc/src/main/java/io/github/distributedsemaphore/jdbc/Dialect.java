@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** What databases say differently, and what they mean when they fail. */
 enum Dialect {
@@ -34,13 +35,11 @@ enum Dialect {
     }
 
     static Dialect of(String name) {
-        for (Dialect dialect : values()) {
-            if (dialect.id().equals(name)) {
-                return dialect;
-            }
-        }
-        throw new IllegalArgumentException(
-                "There is no dialect '" + name + "': it must be postgresql, h2 or mariadb, as in jdbc:postgresql:");
+        return Stream.of(values())
+                .filter(dialect -> dialect.id().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("There is no dialect '" + name
+                        + "': it must be postgresql, h2 or mariadb, as in jdbc:postgresql:"));
     }
 
     String id() {

@@ -146,8 +146,8 @@ public final class CasBackend implements SemaphoreBackend {
         }
     }
 
-    private final CasStore store;
-    private final Settings settings;
+    final CasStore store;
+    final Settings settings;
     private final Guarantees guarantees;
     private final CasAdmin admin = new CasAdmin(this);
     private final Map<String, Long> tended = new ConcurrentHashMap<>();
@@ -194,15 +194,10 @@ public final class CasBackend implements SemaphoreBackend {
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
                 .exposure(Fault.STATE_REMOVED, lossNotice)
-                .sizes(255, 1_000);
-    }
-
-    CasStore store() {
-        return store;
-    }
-
-    Settings settings() {
-        return settings;
+                .sizes(255, 1_000)
+                .notes(
+                        "Leases end by the server's clock: if it is set forwards, they end early by as much.",
+                        polls ? "Waiters ask every 'poll'." : "Waiters are told that a slot is free.");
     }
 
     Deadline deadline() {
