@@ -176,7 +176,8 @@ final class Connections implements AutoCloseable {
             long now = System.nanoTime();
             calls.forEach((connection, end) -> {
                 if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
-                    abort(connection);
+                    // On a thread of its own, because MariaDB's driver asks the server to end the call.
+                    threads.execute(() -> abort(connection));
                 }
             });
             looking.set(false);

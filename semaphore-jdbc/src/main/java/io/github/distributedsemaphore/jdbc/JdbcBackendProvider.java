@@ -70,20 +70,20 @@ public final class JdbcBackendProvider implements BackendProvider {
     private static SemaphoreBackend backend(
             BackendUri uri, HolderInfo self, Dialect dialect, String address, Properties properties) {
         CasBackend.Settings settings = JdbcSemaphores.settings(uri, self, dialect);
-        if (dialect == Dialect.POSTGRESQL) {
-            String seconds = Long.toString(settings.timeout().toSeconds() + 1);
-            set(properties, "connectTimeout", seconds);
-            set(properties, "socketTimeout", seconds);
-            // PgBouncer in transaction mode does not keep a prepared statement with its client.
-            set(properties, "prepareThreshold", settings.poll().isZero() ? "" : "0");
+        if (dialect != Dialect.H2) {
+            // PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that
+            // kills it: at a server that stands still only the read itself ends.
+            long longest = settings.timeout().toMillis();
+            String limit = Long.toString(dialect == Dialect.MARIADB ? longest : longest / 1_000 + 1);
+            set(properties, "connectTimeout", limit);
+            set(properties, "socketTimeout", limit);
         }
-        Callable<Connection> opener = () -> {
-            Connection connection = DriverManager.getConnection("jdbc:" + dialect.id() + ":" + address, properties);
-            // It was for the attempt: calls are ended by Connections, and a read with a time-out costs a system call
-            // more.
-            connection.setNetworkTimeout(Runnable::run, 0);
-            return connection;
-        };
+        if (dialect == Dialect.POSTGRESQL && !settings.poll().isZero()) {
+            // PgBouncer in transaction mode does not keep a prepared statement with its client.
+            properties.setProperty("prepareThreshold", "0");
+        }
+        String url = "jdbc:" + dialect.id() + ":" + address;
+        Callable<Connection> opener = () -> DriverManager.getConnection(url, properties);
         int kept = uri.integer("connections", 2, 1, 64);
         String where = dialect.product() + " at " + address.replaceAll("^//|;.*", "");
         return JdbcSemaphores.backend(uri, settings, dialect, new Connections(opener, settings.timeout(), kept, where));

@@ -8,26 +8,34 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
-/** A MariaDB server of the tests' own. */
+/** A MariaDB server of the tests' own, with its data on disk. */
 final class MariaServer extends DatabaseServer {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private final Process process;
+    private volatile @Nullable Process process;
 
     MariaServer() {
         super("mariadb", "mysql");
-        String data = "--datadir=" + data();
+        initialize();
+        start();
+    }
+
+    private void initialize() {
         run(command(
                 "mariadb-install-db",
                 "--no-defaults",
-                data,
+                "--datadir=" + data(),
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db"));
+    }
+
+    void start() {
         process = begin(command(
                 "mariadbd",
                 "--no-defaults",
-                data,
+                "--datadir=" + data(),
                 "--port=" + port,
                 "--bind-address=127.0.0.1",
                 "--socket=" + folder.resolve("socket"),
@@ -35,7 +43,10 @@ final class MariaServer extends DatabaseServer {
                 "--max-connections=300",
                 "--skip-name-resolve"));
         await("MariaDB serves").atMost(PATIENCE).until(this::serves);
-        execute("CREATE DATABASE app", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON app.* TO app");
+        execute(
+                "CREATE DATABASE IF NOT EXISTS app",
+                "CREATE USER IF NOT EXISTS app IDENTIFIED BY 'app'",
+                "GRANT ALL ON app.* TO app");
     }
 
     private static List<String> command(String... words) {
@@ -47,7 +58,7 @@ final class MariaServer extends DatabaseServer {
     }
 
     private boolean serves() {
-        if (!process.isAlive()) {
+        if (!isRunning()) {
             throw new IllegalStateException("MariaDB ended: " + log());
         }
         try (Connection connection = connect()) {
@@ -57,19 +68,43 @@ final class MariaServer extends DatabaseServer {
         }
     }
 
+    boolean isRunning() {
+        return process != null && process.isAlive();
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    /** In order. */
+    void stop() {
+        process.destroy();
+        process.onExit().join();
+    }
+
+    void kill() {
+        process.destroyForcibly();
+        process.onExit().join();
+    }
+
+    /** Removes all data of the stopped server. */
+    void wipe() {
+        delete(data());
+        initialize();
+    }
+
     @Override
     Connection connect() throws SQLException {
         return DriverManager.getConnection("jdbc:mariadb://127.0.0.1:" + port + "/?user=root");
     }
 
-    String uri(String settings) {
-        return "jdbc:mariadb://127.0.0.1:" + port + "/app?user=app&password=app" + settings;
+    String uri(String user, String password, String settings) {
+        return "jdbc:mariadb://127.0.0.1:" + port + "/app?user=" + user + "&password=" + password + settings;
     }
 
     @Override
     public void close() {
-        process.destroyForcibly();
-        process.onExit().join();
+        kill();
         delete(folder);
     }
 }

@@ -172,7 +172,7 @@ public final class CasBackend implements SemaphoreBackend {
     private GuaranteesBuilder guarantees(String name) {
         boolean polls = !settings.poll().isZero();
         Duration lossNotice = settings.renewEvery().plusSeconds(1);
-        return GuaranteesBuilder.of(name)
+        GuaranteesBuilder builder = GuaranteesBuilder.of(name)
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -195,9 +195,8 @@ public final class CasBackend implements SemaphoreBackend {
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
                 .exposure(Fault.STATE_REMOVED, lossNotice)
                 .sizes(255, 1_000)
-                .notes(
-                        "Leases end by the server's clock: if it is set forwards, they end early by as much.",
-                        polls ? "Waiters ask every 'poll'." : "Waiters are told that a slot is free.");
+                .notes("Leases end by the server's clock: if it is set forwards, they end early by as much.");
+        return polls ? builder.notes("Waiters ask every 'poll'.") : builder;
     }
 
     Deadline deadline() {
