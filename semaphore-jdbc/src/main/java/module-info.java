@@ -1,10 +1,8 @@
 /** The backend for SQL databases: a table, and a compare-and-set on a row of it. */
-@SuppressWarnings("requires-automatic")
 module io.github.distributedsemaphore.jdbc {
     requires transitive io.github.distributedsemaphore.api;
     requires transitive java.sql;
     requires static org.jspecify;
-    requires static org.postgresql.jdbc;
     requires org.slf4j;
 
     exports io.github.distributedsemaphore.jdbc;

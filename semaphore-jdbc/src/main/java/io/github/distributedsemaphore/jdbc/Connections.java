@@ -30,7 +30,6 @@ import java.util.function.Consumer;
  */
 final class Connections implements AutoCloseable {
     /** What is done with a connection. */
-    @FunctionalInterface
     interface Work<T> {
         T with(Connection connection) throws SQLException;
     }
@@ -102,6 +101,7 @@ final class Connections implements AutoCloseable {
             } catch (SQLException e) {
                 throw Dialect.translated(e, changes, where);
             } finally {
+                shield.absorb();
                 places.release();
             }
         }
@@ -135,11 +135,7 @@ final class Connections implements AutoCloseable {
             CompletableFuture<Void> unused = opened.thenAccept(connection -> end(connection, false));
             throw late("there was no connection");
         } catch (ExecutionException e) {
-            Throwable cause = e.getCause();
-            throw Dialect.translated(
-                    cause instanceof SQLException said ? said : new SQLException(String.valueOf(cause), cause),
-                    false,
-                    where);
+            throw Dialect.translated(e.getCause(), false, where);
         }
     }
 

@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** What databases say differently, and what they mean when they fail. */
 enum Dialect {
@@ -119,11 +120,12 @@ enum Dialect {
     /**
      * Translates.
      *
-     * @param e what the driver says
+     * @param failure what the driver says, or how it fails
      * @param sent whether a change was sent, which may have been made
      * @param where the database, for the message
      */
-    static SemaphoreException translated(SQLException e, boolean sent, String where) {
+    static SemaphoreException translated(@Nullable Throwable failure, boolean sent, String where) {
+        SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
         String state = state(e);
         String what = where + " says: " + e.getMessage() + " (SQLState " + state + ")";
         if (state.startsWith("28")) {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.jdbc;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.support.CasStore;
+import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -11,8 +12,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.postgresql.PGConnection;
-import org.postgresql.PGNotification;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -97,18 +96,24 @@ final class PostgresHints implements AutoCloseable {
         }
     }
 
-    /** Returns false if nothing was said for a while. */
+    /** PostgreSQL's own in its driver: looked up by name, because whoever uses another database does not have it. */
     private boolean hear(Connection on) throws SQLException {
-        PGNotification[] heard = on.unwrap(PGConnection.class).getNotifications(LISTEN_MILLIS);
-        for (PGNotification one : heard == null ? new PGNotification[0] : heard) {
-            String[] words = one.getParameter().split("\n", 2);
-            watched.forEach((hint, name) -> {
-                if (name.equals(words[0])) {
-                    hint.accept(words[words.length - 1]);
-                }
-            });
+        try {
+            Class<?> type = Class.forName("org.postgresql.PGConnection");
+            Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
+            Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
+                String[] words = ((String) parameter.invoke(one)).split("\n", 2);
+                watched.forEach((hint, name) -> {
+                    if (name.equals(words[0])) {
+                        hint.accept(words[words.length - 1]);
+                    }
+                });
+            }
+            return heard != null;
+        } catch (ReflectiveOperationException e) {
+            throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
         }
-        return heard != null;
     }
 
     private void execute(Connection on, String command) throws SQLException {
