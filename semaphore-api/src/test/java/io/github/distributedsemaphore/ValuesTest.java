@@ -51,11 +51,14 @@ class ValuesTest {
                 .sizes(10, 20)
                 .notes("a", "b");
         Guarantees first = builder.build();
-        builder.capabilities(Capability.FENCING).exposure(Fault.CLIENT_CRASH, Exposure.UNBOUNDED);
+        builder.capabilities(Capability.FENCING)
+                .exposure(Fault.CLIENT_CRASH, Exposure.UNBOUNDED)
+                .notes("c");
         assertThat(first.capabilities()).containsExactly(Capability.LEASE).isUnmodifiable();
         assertThat(first.exposure(Fault.LINK_CUT)).isEqualTo(Exposure.NONE);
         assertThat(first.exposure(Fault.CLIENT_CRASH)).isEqualTo(Exposure.CANNOT_HAPPEN);
         assertThat(first.notes()).containsExactly("a", "b").isUnmodifiable();
+        assertThat(builder.build().notes()).containsExactly("a", "b", "c");
         assertThat(first.has(Capability.LEASE)).isTrue();
         assertThat(first.has(Capability.FENCING)).isFalse();
         assertThat(first.handOffBound()).isZero();

@@ -81,6 +81,7 @@ public interface BackendSession extends AutoCloseable {
      * @param holds all holds of the session
      * @return what was found
      * @throws BackendUnavailableException if the backend did not answer; the engine tries again
+     * @throws OutcomeUnknownException likewise
      */
     Renewal renew(Collection<Hold> holds);
 

@@ -10,6 +10,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Builds the {@link Guarantees} of a backend. What is not declared is not promised; a bound that is not declared is zero.
@@ -185,13 +186,13 @@ public final class GuaranteesBuilder {
     }
 
     /**
-     * Declares what else a user should know.
+     * Adds what else a user should know.
      *
      * @param sentences a sentence each
      * @return this
      */
     public GuaranteesBuilder notes(String... sentences) {
-        notes = List.of(sentences);
+        notes = Stream.concat(notes.stream(), Stream.of(sentences)).toList();
         return this;
     }
 

@@ -6,47 +6,39 @@ import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * Lends connections, and ends what takes too long: drivers swallow interrupts and bound a read, not a call, so a call that is
  * overdue ends by its connection being aborted from another thread. Thread-safe.
  */
 final class Connections implements AutoCloseable {
-    /** What makes a connection, or borrows one; an attempt that nobody waits for any more ends by itself soon after the time-out. */
-    @FunctionalInterface
-    interface Opener {
-        Connection open(Duration timeout) throws SQLException;
-    }
-
-    /** What is done with one. */
-    @FunctionalInterface
+    /** What is done with a connection. */
     interface Work<T> {
         T with(Connection connection) throws SQLException;
     }
 
     private static final long IDLE_SECONDS = 1;
     /** One look for all calls: a timer for each would cost a change of threads. */
-    private static final long LOOK_MILLIS = 20;
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    private final Opener opener;
+    private final Callable<Connection> opener;
     private final Duration timeout;
     private final int kept;
     private final String where;
@@ -54,26 +46,27 @@ final class Connections implements AutoCloseable {
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
     private final AtomicBoolean looking = new AtomicBoolean();
-    private final ThreadPoolExecutor openers = new ThreadPoolExecutor(
+    /** Its threads end by themselves after a second without work: one that hangs in a driver could not be ended anyway. */
+    private final Executor threads = new ThreadPoolExecutor(
             0,
             Integer.MAX_VALUE,
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
-            task -> daemon(task, "semaphore-jdbc-connect"));
-    private final ScheduledThreadPoolExecutor timer =
-            new ScheduledThreadPoolExecutor(1, task -> daemon(task, "semaphore-jdbc-timer"));
+            task -> daemon(task, "semaphore-jdbc-calls"));
+
     private volatile boolean closed;
 
     /**
      * Creates it.
      *
-     * @param opener makes a connection, or takes one from the application's pool
+     * @param opener makes a connection, or takes one from the application's pool; an attempt that nobody waits for any more ends by
+     *     itself soon after the time-out
      * @param timeout how long a call takes at most
      * @param kept how many to keep and to use at most; 0 if each goes back to its pool after each call
      * @param where what they lead to, for messages
      */
-    Connections(Opener opener, Duration timeout, int kept, String where) {
+    Connections(Callable<Connection> opener, Duration timeout, int kept, String where) {
         this.opener = opener;
         this.timeout = timeout;
         this.kept = kept;
@@ -94,10 +87,10 @@ final class Connections implements AutoCloseable {
     /**
      * Does something on a connection.
      *
-     * @throws BackendUnavailableException if there is none in time: nothing was done
-     * @throws SQLException what the work throws, or the opener
+     * @param changes whether the work changes something: then it may have, if there is no answer
+     * @throws io.github.distributedsemaphore.SemaphoreException as {@link Dialect#translated} says
      */
-    <T> T with(Deadline end, Work<T> work) throws SQLException {
+    <T> T with(Deadline end, boolean changes, Work<T> work) {
         try (InterruptShield shield = new InterruptShield()) {
             if (!InterruptShield.await(places::tryAcquire, end)) {
                 throw late("all connections are busy");
@@ -105,6 +98,8 @@ final class Connections implements AutoCloseable {
             try {
                 Connection known = idle.pollFirst();
                 return lent(known == null ? open(end) : known, end, work);
+            } catch (SQLException e) {
+                throw Dialect.translated(e, changes, where);
             } finally {
                 shield.absorb();
                 places.release();
@@ -116,13 +111,13 @@ final class Connections implements AutoCloseable {
         boolean usable = false;
         try {
             T result = bounded(connection, end, work);
-            usable = !connection.isClosed();
+            usable = true;
             return result;
         } catch (SQLException e) {
-            usable = !connection.isClosed() && !Dialect.endsConnection(e);
+            usable = !Dialect.endsConnection(e);
             throw e;
         } finally {
-            end(connection, usable);
+            end(connection, usable && !connection.isClosed());
         }
     }
 
@@ -132,34 +127,25 @@ final class Connections implements AutoCloseable {
     }
 
     /** Opens one on another thread: neither a driver nor a pool can be relied upon to end in time. */
-    Connection open(Deadline end) throws SQLException {
-        CompletableFuture<Connection> opened;
-        try {
-            opened = CompletableFuture.supplyAsync(this::opened, openers);
-        } catch (RejectedExecutionException e) {
-            throw late("this client is closed");
-        }
+    Connection open(Deadline end) {
+        CompletableFuture<Connection> opened = CompletableFuture.supplyAsync(this::opened, threads);
         try {
             return InterruptShield.await(opened, end);
         } catch (TimeoutException e) {
             CompletableFuture<Void> unused = opened.thenAccept(connection -> end(connection, false));
             throw late("there was no connection");
         } catch (ExecutionException e) {
-            throw e.getCause() instanceof SQLException cause
-                    ? cause
-                    : new SQLException(String.valueOf(e.getCause()), e.getCause());
+            throw Dialect.translated(e.getCause(), false, where);
         }
     }
 
     private Connection opened() {
         try {
-            Connection connection = opener.open(timeout);
+            Connection connection = opener.call();
             // A pool may lend it with the settings of somebody's transactions.
-            if (!connection.getAutoCommit()) {
-                connection.setAutoCommit(true);
-            }
+            connection.setAutoCommit(true);
             return connection;
-        } catch (SQLException e) {
+        } catch (Exception e) {
             throw new CompletionException(e);
         }
     }
@@ -167,7 +153,9 @@ final class Connections implements AutoCloseable {
     /** Does something on a connection that is aborted when it takes too long: then this throws. */
     <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
         calls.put(connection, end);
-        look();
+        if (looking.compareAndSet(false, true)) {
+            threads.execute(this::abortOverdue);
+        }
         try {
             return work.with(connection);
         } finally {
@@ -177,27 +165,19 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    private void look() {
-        try {
-            if (looking.compareAndSet(false, true)) {
-                Future<?> unused = timer.schedule(this::abortOverdue, LOOK_MILLIS, TimeUnit.MILLISECONDS);
-            }
-        } catch (RejectedExecutionException e) {
-            abortOverdue();
-        }
-    }
-
+    /** Goes on for as long as there are calls. */
     private void abortOverdue() {
-        long now = System.nanoTime();
-        calls.forEach((connection, end) -> {
-            if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
-                abort(connection);
-            }
-        });
-        looking.set(false);
-        if (!calls.isEmpty()) {
-            look();
-        }
+        do {
+            LockSupport.parkNanos(this, LOOK_NANOS);
+            long now = System.nanoTime();
+            calls.forEach((connection, end) -> {
+                if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
+                    // On a thread of its own, because MariaDB's driver asks the server to end the call.
+                    threads.execute(() -> abort(connection));
+                }
+            });
+            looking.set(false);
+        } while (!calls.isEmpty() && looking.compareAndSet(false, true));
     }
 
     static void abort(Connection connection) {
@@ -211,34 +191,23 @@ final class Connections implements AutoCloseable {
     private void end(Connection connection, boolean usable) {
         if (!usable) {
             // What ended one connection has mostly ended the others.
-            takeIdle().forEach(Connections::abort);
+            endIdle(Connections::abort);
             abort(connection);
-            closeQuietly(connection);
-        } else if (kept > 0) {
+        }
+        if (usable && kept > 0) {
             idle.addFirst(connection);
-            if (closed) {
-                takeIdle().forEach(Connections::closeQuietly);
-            }
         } else {
             closeQuietly(connection);
         }
-    }
-
-    private List<Connection> takeIdle() {
-        List<Connection> taken = new ArrayList<>();
-        for (Connection one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
-            taken.add(one);
+        if (closed) {
+            endIdle(Connections::closeQuietly);
         }
-        return taken;
     }
 
-    @Override
-    public void close() {
-        closed = true;
-        takeIdle().forEach(connection -> openers.execute(() -> closeQuietly(connection)));
-        openers.shutdown();
-        timer.shutdownNow();
-        abortOverdue();
+    private void endIdle(Consumer<Connection> how) {
+        for (Connection one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
+            how.accept(one);
+        }
     }
 
     private static void closeQuietly(Connection connection) {
@@ -247,5 +216,11 @@ final class Connections implements AutoCloseable {
         } catch (SQLException e) {
             abort(connection);
         }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        threads.execute(() -> endIdle(Connections::closeQuietly));
     }
 }

@@ -12,6 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** What databases say differently, and what they mean when they fail. */
 enum Dialect {
@@ -34,13 +36,11 @@ enum Dialect {
     }
 
     static Dialect of(String name) {
-        for (Dialect dialect : values()) {
-            if (dialect.id().equals(name)) {
-                return dialect;
-            }
-        }
-        throw new IllegalArgumentException(
-                "There is no dialect '" + name + "': it must be postgresql, h2 or mariadb, as in jdbc:postgresql:");
+        return Stream.of(values())
+                .filter(dialect -> dialect.id().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("There is no dialect '" + name
+                        + "': it must be postgresql, h2 or mariadb, as in jdbc:postgresql:"));
     }
 
     String id() {
@@ -120,11 +120,12 @@ enum Dialect {
     /**
      * Translates.
      *
-     * @param e what the driver says
+     * @param failure what the driver says, or how it fails
      * @param sent whether a change was sent, which may have been made
      * @param where the database, for the message
      */
-    static SemaphoreException translated(SQLException e, boolean sent, String where) {
+    static SemaphoreException translated(@Nullable Throwable failure, boolean sent, String where) {
+        SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
         String state = state(e);
         String what = where + " says: " + e.getMessage() + " (SQLState " + state + ")";
         if (state.startsWith("28")) {

@@ -4,9 +4,12 @@ import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.CasBackend;
+import java.sql.Connection;
 import java.sql.DriverManager;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.Callable;
 
 /**
  * Semaphores in PostgreSQL, {@code postgresql://user:password@host:port/database}, with several hosts also {@code host:port,host:port}
@@ -26,19 +29,17 @@ import java.util.Set;
  * <p>Thread-safe.
  */
 public final class JdbcBackendProvider implements BackendProvider {
-    private static final String POSTGRESQL = "postgresql";
-
     /** Creates it, for {@link java.util.ServiceLoader}. */
     public JdbcBackendProvider() {}
 
     @Override
     public Set<String> schemes() {
-        return Set.of(POSTGRESQL, "jdbc");
+        return Set.of("postgresql", "jdbc");
     }
 
     @Override
     public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
-        return uri.scheme().equals(POSTGRESQL) ? postgresql(uri, self) : jdbc(uri, self);
+        return uri.scheme().equals("jdbc") ? jdbc(uri, self) : postgresql(uri, self);
     }
 
     private static SemaphoreBackend postgresql(BackendUri uri, HolderInfo self) {
@@ -57,8 +58,6 @@ public final class JdbcBackendProvider implements BackendProvider {
         set(properties, "sslkey", uri.text("key", ""));
         set(properties, "tcpKeepAlive", "true");
         set(properties, "targetServerType", uri.hosts().contains(",") ? "primary" : "");
-        // PgBouncer in transaction mode does not keep a prepared statement with its client.
-        set(properties, "prepareThreshold", JdbcSemaphores.listens(uri, Dialect.POSTGRESQL) ? "" : "0");
         return backend(uri, self, Dialect.POSTGRESQL, "//" + uri.hosts() + uri.path(), properties);
     }
 
@@ -70,17 +69,24 @@ public final class JdbcBackendProvider implements BackendProvider {
 
     private static SemaphoreBackend backend(
             BackendUri uri, HolderInfo self, Dialect dialect, String address, Properties properties) {
-        Connections.Opener opener = timeout -> {
-            if (dialect == Dialect.POSTGRESQL) {
-                String seconds = Long.toString(timeout.toSeconds() + 1);
-                properties.setProperty("connectTimeout", seconds);
-                properties.setProperty("socketTimeout", seconds);
-            }
-            return DriverManager.getConnection("jdbc:" + dialect.id() + ":" + address, properties);
-        };
-        int connections = uri.integer("connections", 2, 1, 64);
+        CasBackend.Settings settings = JdbcSemaphores.settings(uri, self, dialect);
+        if (dialect != Dialect.H2) {
+            // PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that
+            // kills it: at a server that stands still only the read itself ends.
+            long longest = settings.timeout().toMillis();
+            String limit = Long.toString(dialect == Dialect.MARIADB ? longest : longest / 1_000 + 1);
+            set(properties, "connectTimeout", limit);
+            set(properties, "socketTimeout", limit);
+        }
+        if (dialect == Dialect.POSTGRESQL && !settings.poll().isZero()) {
+            // PgBouncer in transaction mode does not keep a prepared statement with its client.
+            properties.setProperty("prepareThreshold", "0");
+        }
+        String url = "jdbc:" + dialect.id() + ":" + address;
+        Callable<Connection> opener = () -> DriverManager.getConnection(url, properties);
+        int kept = uri.integer("connections", 2, 1, 64);
         String where = dialect.product() + " at " + address.replaceAll("^//|;.*", "");
-        return JdbcSemaphores.backend(uri, self, dialect, opener, connections, where);
+        return JdbcSemaphores.backend(uri, settings, dialect, new Connections(opener, settings.timeout(), kept, where));
     }
 
     private static SemaphoreBackend jdbc(BackendUri uri, HolderInfo self) {

@@ -24,8 +24,12 @@ import javax.sql.DataSource;
  * <p>Thread-safe.
  */
 public final class JdbcSemaphores {
-    private static final String LISTEN = "listen";
-    private static final String POLL = "poll";
+    private static final String LOSSES =
+            "A restart keeps what the database keeps, and less if commits do not wait for the disk. A replica that"
+                    + " takes over and lacks a grant lets a second holder in until the first one renews or its permit"
+                    + " ends. A synchronous replica lacks none: then a fail-over exposes nothing.";
+    private static final String BEHIND_A_POOLER =
+            "Behind PgBouncer in transaction mode nobody is told of a change: set wakeup=poll there.";
 
     private JdbcSemaphores() {}
 
@@ -53,19 +57,11 @@ public final class JdbcSemaphores {
         BackendUri uri = BackendUri.parse("jdbc:");
         settings.forEach(uri::set);
         Dialect dialect = Dialect.of(uri.text("dialect", "postgresql"));
-        SemaphoreBackend backend = backend(
-                uri,
-                HolderInfo.ofThisProcess(label),
-                dialect,
-                timeout -> dataSource.getConnection(),
-                0,
-                dialect.product() + " over a data source");
-        try {
-            uri.refuseUnread();
-        } catch (IllegalArgumentException e) {
-            backend.close();
-            throw e;
-        }
+        CasBackend.Settings used = settings(uri, HolderInfo.ofThisProcess(label), dialect);
+        String where = dialect.product() + " over a data source";
+        Connections connections = new Connections(dataSource::getConnection, used.timeout(), 0, where);
+        SemaphoreBackend backend = backend(uri, used, dialect, connections);
+        uri.refuseUnread();
         return backend;
     }
 
@@ -81,30 +77,24 @@ public final class JdbcSemaphores {
         return Dialect.of(dialect).schema(checked(table));
     }
 
-    static SemaphoreBackend backend(
-            BackendUri uri, HolderInfo self, Dialect dialect, Connections.Opener opener, int kept, String where) {
-        boolean listens = listens(uri, dialect);
-        CasBackend.Settings settings = CasBackend.Settings.from(uri, self, listens);
-        String schema = uri.text("schema", "");
-        String table = checked((schema.isEmpty() ? "" : schema + ".") + uri.text("table", "semaphores"));
-        Connections connections = new Connections(opener, settings.timeout(), kept, where);
-        PostgresHints hints = listens ? new PostgresHints(connections, table) : null;
-        JdbcStore store = new JdbcStore(connections, dialect, table, where, hints);
-        return new CasBackend(dialect.id(), store, settings, guarantees -> {
-            if (dialect != Dialect.H2) {
-                guarantees.exposure(Fault.FAIL_OVER, settings.detection());
-            }
-            return guarantees.notes(notes(dialect, listens));
-        });
+    static CasBackend.Settings settings(BackendUri uri, HolderInfo self, Dialect dialect) {
+        String wakeUp = dialect.hasHints() ? uri.choice("wakeup", "listen", "poll") : uri.choice("wakeup", "poll");
+        return CasBackend.Settings.from(uri, self, wakeUp.equals("listen"));
     }
 
-    static boolean listens(BackendUri uri, Dialect dialect) {
-        String wakeUp = uri.text("wakeup", dialect.hasHints() ? LISTEN : POLL);
-        if (!wakeUp.equals(POLL) && !(wakeUp.equals(LISTEN) && dialect.hasHints())) {
-            throw new IllegalArgumentException("Setting 'wakeup' is '" + wakeUp + "', it must be poll"
-                    + (dialect.hasHints() ? " or listen" : ": " + dialect.product() + " tells nobody about changes"));
-        }
-        return wakeUp.equals(LISTEN);
+    static SemaphoreBackend backend(
+            BackendUri uri, CasBackend.Settings settings, Dialect dialect, Connections connections) {
+        String schema = uri.text("schema", "");
+        String table = checked((schema.isEmpty() ? "" : schema + ".") + uri.text("table", "semaphores"));
+        PostgresHints hints = settings.poll().isZero() ? new PostgresHints(connections, table) : null;
+        JdbcStore store = new JdbcStore(connections, dialect, table, hints);
+        return new CasBackend(dialect.id(), store, settings, guarantees -> {
+            if (dialect == Dialect.H2) {
+                return guarantees.notes("A database in memory keeps nothing.");
+            }
+            guarantees.exposure(Fault.FAIL_OVER, settings.detection()).notes(LOSSES);
+            return dialect.hasHints() ? guarantees.notes(BEHIND_A_POOLER) : guarantees;
+        });
     }
 
     /** It becomes part of statements. */
@@ -115,21 +105,5 @@ public final class JdbcSemaphores {
                             + " digits and underscores, after a schema of that form or none");
         }
         return table;
-    }
-
-    private static String[] notes(Dialect dialect, boolean listens) {
-        String restart =
-                "Over a restart is kept what the database keeps: with fsync=off, or synchronous_commit=off, less.";
-        String clock = "Leases end by the server's clock: if it is set forwards, they end early by as much.";
-        String failOver =
-                "A replica that takes over and lacks a grant lets a second holder in until the first one renews or its"
-                        + " permit ends. A synchronous replica lacks none: then a fail-over exposes nothing.";
-        String polled = "Waiters ask every 'poll': there are no hints, also not behind PgBouncer in transaction mode.";
-        return switch (dialect) {
-            case POSTGRESQL ->
-                listens ? new String[] {clock, restart, failOver} : new String[] {clock, restart, failOver, polled};
-            case MARIADB -> new String[] {clock, failOver, polled};
-            case H2 -> new String[] {clock, "A database in memory keeps nothing.", polled};
-        };
     }
 }

@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.support.CasStore;
 import java.sql.Connection;
@@ -15,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -32,55 +30,38 @@ final class JdbcStore implements CasStore {
     private final Connections connections;
     private final Dialect dialect;
     private final String table;
-    private final String where;
     private final @Nullable PostgresHints hints;
 
-    JdbcStore(Connections connections, Dialect dialect, String table, String where, @Nullable PostgresHints hints) {
+    JdbcStore(Connections connections, Dialect dialect, String table, @Nullable PostgresHints hints) {
         this.connections = connections;
         this.dialect = dialect;
         this.table = table;
-        this.where = where;
         this.hints = hints;
     }
 
-    /** Does something on a connection, and translates its failure. */
-    private <T> T with(Deadline end, boolean changes, Connections.Work<T> work) {
-        boolean[] sent = new boolean[1];
-        try {
-            return connections.with(end, connection -> {
-                sent[0] = changes;
-                return work.with(connection);
-            });
-        } catch (SQLException e) {
-            throw Dialect.translated(e, sent[0], where);
+    private static PreparedStatement prepared(Connection connection, String sql, List<?> values) throws SQLException {
+        PreparedStatement statement = connection.prepareStatement(sql);
+        for (int i = 0; i < values.size(); i++) {
+            statement.setObject(i + 1, values.get(i));
         }
+        return statement;
     }
 
     @Override
     public Entry read(String name, Deadline end) {
-        return with(end, false, connection -> read(connection, name));
-    }
-
-    private Entry read(Connection connection, String name) throws SQLException {
-        try {
-            return read(connection, table, name);
-        } catch (SQLException e) {
-            if (Dialect.isMissingTable(e)) {
-                return read(connection, NO_TABLE, "?");
-            }
-            throw e;
-        }
+        return connections.with(end, false, connection -> read(connection, table, name));
     }
 
     private Entry read(Connection connection, String from, String name) throws SQLException {
-        try (PreparedStatement select = connection.prepareStatement(dialect.read(from))) {
-            select.setString(1, stored(name));
-            try (ResultSet row = select.executeQuery()) {
-                if (!row.next()) {
-                    throw new SQLException("the database answered without a row");
-                }
-                return entry(row);
+        try (PreparedStatement select = prepared(connection, dialect.read(from), List.of(stored(name)));
+                ResultSet row = select.executeQuery()) {
+            row.next();
+            return entry(row);
+        } catch (SQLException e) {
+            if (Dialect.isMissingTable(e) && !from.equals(NO_TABLE)) {
+                return read(connection, NO_TABLE, name);
             }
+            throw e;
         }
     }
 
@@ -91,22 +72,23 @@ final class JdbcStore implements CasStore {
 
     @Override
     public Written write(Change change, Deadline end) {
-        return with(end, true, connection -> write(connection, change));
+        return connections.with(end, true, connection -> write(connection, change));
     }
 
     private Written write(Connection connection, Change change) throws SQLException {
         long version =
                 change.value().isEmpty() ? 0 : 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1);
-        boolean done = false;
-        try (PreparedStatement statement = connection.prepareStatement(sql(change))) {
-            set(statement, change, version);
-            if (!statement.execute()) {
-                done = statement.getUpdateCount() == 1;
-            } else {
-                ResultSet row = statement.getResultSet();
-                if (row.next()) {
-                    return new Written(true, new Entry(change.value(), version, row.getLong(1)));
-                }
+        // PostgreSQL tells the time with the change. Others are asked before: nothing that is done is left without an
+        // answer.
+        long asked = dialect == Dialect.POSTGRESQL
+                ? 0
+                : read(connection, table, change.name()).clockMillis();
+        try (PreparedStatement statement = prepared(connection, change, version)) {
+            statement.execute();
+            ResultSet row = statement.getResultSet();
+            if (row == null ? statement.getUpdateCount() == 1 : row.next()) {
+                long clock = row == null ? asked : row.getLong(1);
+                return new Written(true, new Entry(change.value(), version, clock));
             }
         } catch (SQLException e) {
             if (Dialect.isMissingTable(e) && change.expected() == 0) {
@@ -117,44 +99,25 @@ final class JdbcStore implements CasStore {
                 throw e;
             }
         }
-        try {
-            Entry now = read(connection, change.name());
-            return new Written(done, done ? new Entry(change.value(), version, now.clockMillis()) : now);
-        } catch (SQLException e) {
-            if (done) {
-                throw new OutcomeUnknownException(where + " failed after the change: " + e.getMessage(), e);
-            }
-            throw e;
-        }
+        return new Written(false, read(connection, table, change.name()));
     }
 
-    private String sql(Change change) {
-        String statement = change.value().isEmpty() ? dialect.delete(table) : dialect.update(table);
-        statement = change.expected() == 0 ? dialect.insert(table) : statement;
-        return notifies(change) ? statement + ", pg_notify(?, ?)" : statement;
-    }
-
-    private boolean notifies(Change change) {
-        return dialect.hasHints() && !change.hint().isEmpty();
-    }
-
-    private void set(PreparedStatement statement, Change change, long version) throws SQLException {
-        List<Object> values = new ArrayList<>();
-        if (!change.value().isEmpty()) {
-            values.add(version);
-            values.add(change.value());
+    private PreparedStatement prepared(Connection connection, Change change, long version) throws SQLException {
+        String name = stored(change.name());
+        String sql = dialect.update(table);
+        List<Object> values = new ArrayList<>(List.of(version, change.value(), name, change.expected()));
+        if (change.expected() == 0) {
+            sql = dialect.insert(table);
+            values.remove(3);
+        } else if (change.value().isEmpty()) {
+            sql = dialect.delete(table);
+            values.subList(0, 2).clear();
         }
-        values.add(stored(change.name()));
-        if (change.expected() != 0) {
-            values.add(change.expected());
+        if (dialect.hasHints() && !change.hint().isEmpty()) {
+            sql += ", pg_notify(?, ?)";
+            values.addAll(List.of(PostgresHints.channel(table), name + '\n' + change.hint()));
         }
-        if (notifies(change)) {
-            values.add(PostgresHints.channel(table));
-            values.add(stored(change.name()) + '\n' + change.hint());
-        }
-        for (int i = 0; i < values.size(); i++) {
-            statement.setObject(i + 1, values.get(i));
-        }
+        return prepared(connection, sql, values);
     }
 
     private void createTable(Connection connection) throws SQLException {
@@ -170,7 +133,7 @@ final class JdbcStore implements CasStore {
 
     @Override
     public Map<String, Entry> list(Deadline end) {
-        return with(end, false, this::list);
+        return connections.with(end, false, this::list);
     }
 
     private Map<String, Entry> list(Connection connection) throws SQLException {
@@ -195,11 +158,9 @@ final class JdbcStore implements CasStore {
     }
 
     private static String named(String stored) {
-        return ESCAPED.matcher(stored).replaceAll(JdbcStore::character);
-    }
-
-    private static String character(MatchResult escaped) {
-        return Matcher.quoteReplacement(Character.toString(Integer.parseInt(escaped.group(1), 16)));
+        return ESCAPED.matcher(stored)
+                .replaceAll(
+                        found -> Matcher.quoteReplacement(Character.toString(Integer.parseInt(found.group(1), 16))));
     }
 
     @Override

@@ -1,20 +1,17 @@
 package io.github.distributedsemaphore.jdbc;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.support.CasStore;
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,23 +26,11 @@ final class PostgresHints implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** Somebody that wants to know of a semaphore; not a record, because each is one of its own. */
-    private static final class Watch {
-        final String name;
-        final Consumer<String> hint;
-
-        Watch(String name, Consumer<String> hint) {
-            this.name = name;
-            this.hint = hint;
-        }
-    }
-
     private final Connections connections;
     private final String channel;
-    private final Set<Watch> watched = ConcurrentHashMap.newKeySet();
-    private final CountDownLatch closing = new CountDownLatch(1);
-    private volatile @Nullable Connection connection;
-    private @Nullable Thread listener;
+    private final Map<Consumer<String>, String> watched = new ConcurrentHashMap<>();
+    private volatile boolean closed;
+    private boolean listening;
 
     PostgresHints(Connections connections, String table) {
         this.connections = connections;
@@ -58,45 +43,32 @@ final class PostgresHints implements AutoCloseable {
     }
 
     BackendSession.Watch watch(String name, Consumer<String> hint) {
-        Watch watch = new Watch(name, hint);
-        watched.add(watch);
+        watched.put(hint, name);
         startListening();
-        return () -> watched.remove(watch);
+        return () -> watched.remove(hint);
     }
 
     private synchronized void startListening() {
-        if (isClosed()) {
-            throw new BackendUnavailableException("This client is closed", null);
-        }
-        if (listener == null) {
-            listener = Connections.daemon(this::listen, "semaphore-jdbc-listen");
-            listener.start();
+        if (!listening) {
+            listening = true;
+            Connections.daemon(this::listen, "semaphore-jdbc-listen").start();
         }
     }
 
-    private synchronized boolean mayEnd() {
-        if (watched.isEmpty()) {
-            listener = null;
-        }
-        return listener == null;
-    }
-
-    private boolean isClosed() {
-        return closing.getCount() == 0;
+    private synchronized boolean goesOn() {
+        listening = !closed && !watched.isEmpty();
+        return listening;
     }
 
     private void listen() {
         long pause = FIRST_PAUSE_NANOS;
-        while (!isClosed()) {
+        while (goesOn()) {
             try {
                 listenOnce();
-                if (mayEnd()) {
-                    return;
-                }
                 pause = FIRST_PAUSE_NANOS;
-            } catch (SQLException | BackendUnavailableException e) {
+            } catch (SQLException | SemaphoreException e) {
                 LOG.debug("Hints are missing for a while: {}", e.toString());
-                boolean unused = InterruptShield.await(closing::await, Deadline.at(System.nanoTime() + pause));
+                LockSupport.parkNanos(this, pause);
                 pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
             }
         }
@@ -105,13 +77,12 @@ final class PostgresHints implements AutoCloseable {
     /** Listens until nobody has waited for a while. */
     private void listenOnce() throws SQLException {
         Connection opened = connections.open(connections.deadline());
-        connection = opened;
         try {
             execute(opened, "LISTEN " + channel);
             // Whoever began to watch before has missed what was said until now.
-            watched.forEach(watch -> watch.hint.accept(CasStore.EVERYBODY));
+            watched.keySet().forEach(hint -> hint.accept(CasStore.EVERYBODY));
             long lastWatched = System.nanoTime();
-            while (!isClosed() && System.nanoTime() - lastWatched < LINGER_NANOS) {
+            while (!closed && System.nanoTime() - lastWatched < LINGER_NANOS) {
                 if (!hear(opened)) {
                     // A link that is dead in silence is noticed by a request only.
                     execute(opened, "SELECT 1");
@@ -122,7 +93,6 @@ final class PostgresHints implements AutoCloseable {
             opened.close();
         } finally {
             Connections.abort(opened);
-            connection = null;
         }
     }
 
@@ -134,9 +104,11 @@ final class PostgresHints implements AutoCloseable {
             Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
             for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
                 String[] words = ((String) parameter.invoke(one)).split("\n", 2);
-                watched.stream()
-                        .filter(watch -> watch.name.equals(words[0]))
-                        .forEach(watch -> watch.hint.accept(words[words.length - 1]));
+                watched.forEach((hint, name) -> {
+                    if (name.equals(words[0])) {
+                        hint.accept(words[words.length - 1]);
+                    }
+                });
             }
             return heard != null;
         } catch (ReflectiveOperationException e) {
@@ -152,12 +124,9 @@ final class PostgresHints implements AutoCloseable {
         });
     }
 
+    /** The thread ends, and its connection, after the second at most for which it hears. */
     @Override
-    public synchronized void close() {
-        closing.countDown();
-        Connection open = connection;
-        if (open != null) {
-            Connections.abort(open);
-        }
+    public void close() {
+        closed = true;
     }
 }

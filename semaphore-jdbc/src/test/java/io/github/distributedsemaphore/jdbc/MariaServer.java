@@ -6,23 +6,29 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A MariaDB server of the tests' own. */
+/** A MariaDB server of the tests' own, with its data on disk. */
 final class MariaServer extends DatabaseServer {
     MariaServer() {
         super("MariaDB", "mysql");
-        String data = "--datadir=" + process.data();
-        process.run(
-                command(
-                        "mariadb-install-db",
-                        "--no-defaults",
-                        data,
-                        "--auth-root-authentication-method=normal",
-                        "--skip-test-db"),
-                "");
+        initialize();
+        start();
+    }
+
+    private void initialize() {
+        List<String> command = command(
+                "mariadb-install-db",
+                "--no-defaults",
+                "--datadir=" + process.data(),
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db");
+        process.run(command, "");
+    }
+
+    void start() {
         List<String> command = command(
                 "mariadbd",
                 "--no-defaults",
-                data,
+                "--datadir=" + process.data(),
                 "--port=" + port,
                 "--bind-address=127.0.0.1",
                 "--socket=" + process.folder().resolve("socket"),
@@ -30,7 +36,10 @@ final class MariaServer extends DatabaseServer {
                 "--max-connections=300",
                 "--skip-name-resolve");
         process.start(command, this::serves);
-        execute("CREATE DATABASE app", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON app.* TO app");
+        execute(
+                "CREATE DATABASE IF NOT EXISTS app",
+                "CREATE USER IF NOT EXISTS app IDENTIFIED BY 'app'",
+                "GRANT ALL ON app.* TO app");
     }
 
     private static List<String> command(String... words) {
@@ -49,12 +58,18 @@ final class MariaServer extends DatabaseServer {
         }
     }
 
+    /** Removes all data of the stopped server. */
+    void wipe() {
+        process.wipe();
+        initialize();
+    }
+
     @Override
     Connection connect() throws SQLException {
         return DriverManager.getConnection("jdbc:mariadb://127.0.0.1:" + port + "/?user=root");
     }
 
-    String uri(String settings) {
-        return "jdbc:mariadb://127.0.0.1:" + port + "/app?user=app&password=app" + settings;
+    String uri(String user, String password, String settings) {
+        return "jdbc:mariadb://127.0.0.1:" + port + "/app?user=" + user + "&password=" + password + settings;
     }
 }

@@ -1,15 +1,24 @@
 package io.github.distributedsemaphore.jdbc;
 
 import io.github.distributedsemaphore.tck.SemaphoreTck;
+import io.github.distributedsemaphore.tck.harness.Accounts;
 import io.github.distributedsemaphore.tck.harness.Leftovers;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+import io.github.distributedsemaphore.tck.harness.ServerAccess;
+import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.harness.UriAccounts;
 import io.github.distributedsemaphore.tck.harness.UriHarness;
-import java.util.Map;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
-/** The kit on a real MariaDB, at level 1, on demand: -Dkit.mariadb=true -Dtest=MariaTckTest. */
+/** The kit on a real MariaDB, on demand: -Dkit.mariadb=true -Dtest=MariaTckTest. */
 @EnabledIfSystemProperty(named = "kit.mariadb", matches = "true")
 class MariaTckTest extends SemaphoreTck {
+    private static final String SETTINGS = "&detection=5s&timeout=3s&poll=20ms";
+
     /** Started when it is wanted first. The kit looks what is left after all tests, so it ends with the JVM. */
     private static final class Shared {
         static final MariaServer SERVER = startShared();
@@ -17,6 +26,12 @@ class MariaTckTest extends SemaphoreTck {
         private static MariaServer startShared() {
             MariaServer server = new MariaServer();
             Runtime.getRuntime().addShutdownHook(new Thread(server::close));
+            server.execute(
+                    Dialect.MARIADB.schema("app.semaphores"),
+                    "CREATE USER worker IDENTIFIED BY 'worker-77c1-password'",
+                    "CREATE USER looker IDENTIFIED BY 'looker-0b9e-password'",
+                    "GRANT SELECT, INSERT, UPDATE, DELETE ON app.semaphores TO worker",
+                    "GRANT SELECT ON app.semaphores TO looker");
             return server;
         }
     }
@@ -28,10 +43,12 @@ class MariaTckTest extends SemaphoreTck {
 
     private static final class Harness extends UriHarness {
         private final MariaServer server;
+        private final TableProbe probe;
 
         Harness(MariaServer server) {
-            super(server.uri("&detection=5s&timeout=3s&poll=20ms"));
+            super(server.uri("app", "app", SETTINGS));
             this.server = server;
+            this.probe = new TableProbe(server, Dialect.MARIADB, "app.semaphores");
         }
 
         @Override
@@ -40,18 +57,37 @@ class MariaTckTest extends SemaphoreTck {
         }
 
         @Override
+        public Optional<ServerAccess> link() {
+            return Optional.of(new UriAccess(uri()));
+        }
+
+        @Override
+        public Optional<ServerControl> startServer() {
+            return Optional.of(new MariaControl(SETTINGS));
+        }
+
+        @Override
+        public Optional<StateProbe> state() {
+            return Optional.of(probe);
+        }
+
+        @Override
+        public Optional<Accounts> accounts() {
+            return Optional.of(new UriAccounts(
+                    server.uri("worker", "worker-77c1-password", SETTINGS),
+                    server.uri("worker", "wrong-41af-password", SETTINGS),
+                    server.uri("looker", "looker-0b9e-password", SETTINGS),
+                    List.of("worker-77c1-password", "wrong-41af-password", "looker-0b9e-password")));
+        }
+
+        @Override
         public Leftovers leftovers() {
-            return Leftovers.of(server.query("SELECT name FROM app.semaphores"));
+            return probe.leftovers();
         }
 
         @Override
         public boolean mayStay(Thread thread) {
             return PostgresHarness.isShared(thread) || thread.getName().startsWith("MariaDb");
-        }
-
-        @Override
-        public Map<Integer, String> absent() {
-            return Map.of(2, "its link is not disturbed here", 3, "the server is not stopped here");
         }
     }
 }

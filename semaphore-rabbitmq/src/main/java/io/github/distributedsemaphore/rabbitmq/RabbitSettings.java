@@ -53,17 +53,8 @@ record RabbitSettings(
                         .orElse(null),
                 detection,
                 uri.duration("timeout", Duration.ofSeconds(4), Duration.ofMillis(500), Duration.ofMinutes(1)),
-                oneOf(uri, "slotQueues", "classic", "quorum"),
+                uri.choice("slotQueues", "classic", "quorum"),
                 self);
-    }
-
-    private static String oneOf(BackendUri uri, String setting, String byDefault, String other) {
-        String value = uri.text(setting, byDefault);
-        if (!value.equals(byDefault) && !value.equals(other)) {
-            throw new IllegalArgumentException(
-                    "Setting '" + setting + "' is '" + value + "', it must be " + byDefault + " or " + other);
-        }
-        return value;
     }
 
     private static List<Address> addresses(BackendUri uri, boolean encrypted) {

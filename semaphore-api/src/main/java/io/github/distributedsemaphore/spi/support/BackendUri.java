@@ -4,10 +4,13 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
@@ -274,11 +277,27 @@ public final class BackendUri {
      * @throws IllegalArgumentException if it is neither, naming it
      */
     public boolean flag(String name, boolean otherwise) {
-        String value = text(name, Boolean.toString(otherwise));
-        if (!value.equals("true") && !value.equals("false")) {
-            throw new IllegalArgumentException("Setting '" + name + "' is '" + value + "', it must be true or false");
+        return choice(name, Boolean.toString(otherwise), Boolean.toString(!otherwise))
+                .equals("true");
+    }
+
+    /**
+     * Reads a setting that is one of a few words.
+     *
+     * @param name its name
+     * @param otherwise what it is if not given
+     * @param others what else it may be
+     * @return its value
+     * @throws IllegalArgumentException if it is none of them, naming them
+     */
+    public String choice(String name, String otherwise, String... others) {
+        String value = text(name, otherwise);
+        if (!value.equals(otherwise) && !List.of(others).contains(value)) {
+            String allowed =
+                    Stream.concat(Stream.of(otherwise), Stream.of(others)).collect(Collectors.joining(" or "));
+            throw new IllegalArgumentException("Setting '" + name + "' is '" + value + "', it must be " + allowed);
         }
-        return value.equals("true");
+        return value;
     }
 
     private static IllegalArgumentException outOfBounds(String name, String value, String min, String max) {

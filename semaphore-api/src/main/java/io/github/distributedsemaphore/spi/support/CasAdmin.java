@@ -59,7 +59,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     @Override
     public List<String> names() {
         List<String> names = new ArrayList<>();
-        backend.store().list(backend.deadline()).forEach((name, entry) -> {
+        backend.store.list(backend.deadline()).forEach((name, entry) -> {
             if (exists(name, entry)) {
                 names.add(name);
             }

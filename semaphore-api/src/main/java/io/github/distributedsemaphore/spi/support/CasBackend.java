@@ -146,8 +146,8 @@ public final class CasBackend implements SemaphoreBackend {
         }
     }
 
-    private final CasStore store;
-    private final Settings settings;
+    final CasStore store;
+    final Settings settings;
     private final Guarantees guarantees;
     private final CasAdmin admin = new CasAdmin(this);
     private final Map<String, Long> tended = new ConcurrentHashMap<>();
@@ -172,7 +172,7 @@ public final class CasBackend implements SemaphoreBackend {
     private GuaranteesBuilder guarantees(String name) {
         boolean polls = !settings.poll().isZero();
         Duration lossNotice = settings.renewEvery().plusSeconds(1);
-        return GuaranteesBuilder.of(name)
+        GuaranteesBuilder builder = GuaranteesBuilder.of(name)
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -194,15 +194,9 @@ public final class CasBackend implements SemaphoreBackend {
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
                 .exposure(Fault.BACKEND_RESTART, Duration.ZERO)
                 .exposure(Fault.STATE_REMOVED, lossNotice)
-                .sizes(255, 1_000);
-    }
-
-    CasStore store() {
-        return store;
-    }
-
-    Settings settings() {
-        return settings;
+                .sizes(255, 1_000)
+                .notes("Leases end by the server's clock: if it is set forwards, they end early by as much.");
+        return polls ? builder.notes("Waiters ask every 'poll'.") : builder;
     }
 
     Deadline deadline() {

@@ -83,7 +83,7 @@ final class CasSession implements BackendSession {
             for (int i = 0; i < request.wants().size(); i++) {
                 boolean waits = request.waiting() && i >= request.attempts();
                 int permits = request.wants().get(i);
-                Answer answer = row.grant(id, backend.settings().self(), permits, request.epochs(), waits);
+                Answer answer = row.grant(id, backend.settings.self(), permits, request.epochs(), waits);
                 answers.add(answer);
                 if (waits && answer == Answer.FULL && !listed) {
                     listed = true;
@@ -136,7 +136,7 @@ final class CasSession implements BackendSession {
     private ExchangeResult done(Plan plan, CasBackend.@Nullable Seen known, @Nullable Plan former) {
         CasBackend.Outcome outcome;
         try {
-            outcome = change(known, backend.settings().timeout(), row -> {
+            outcome = change(known, backend.settings.timeout(), row -> {
                 if (former == null) {
                     plan.apply(row);
                 } else {
@@ -173,17 +173,10 @@ final class CasSession implements BackendSession {
     @Override
     public Renewal renew(Collection<Hold> holds) {
         Map<Hold, HoldState> states = new HashMap<>();
-        CasBackend.Outcome outcome;
-        try {
-            outcome = change(seen, backend.settings().renewalTimeout(), row -> {
-                for (Hold hold : holds) {
-                    states.put(hold, row.extend(id, hold));
-                }
-            });
-        } catch (OutcomeUnknownException e) {
-            seen = null;
-            throw new BackendUnavailableException(String.valueOf(e.getMessage()), e, name);
-        }
+        CasBackend.Outcome outcome = change(
+                seen,
+                backend.settings.renewalTimeout(),
+                row -> holds.forEach(hold -> states.put(hold, row.extend(id, hold))));
         return new Renewal(outcome.validUntil(), in(states, HoldState.LOST), in(states, HoldState.RETIRED));
     }
 
@@ -195,7 +188,7 @@ final class CasSession implements BackendSession {
 
     @Override
     public Duration renewEvery() {
-        return backend.settings().renewEvery();
+        return backend.settings.renewEvery();
     }
 
     @Override
@@ -205,7 +198,7 @@ final class CasSession implements BackendSession {
 
     @Override
     public Watch watch(Runnable hint) {
-        Watch watch = backend.store().watch(name, sessions -> {
+        Watch watch = backend.store.watch(name, sessions -> {
             if (sessions.equals(CasStore.EVERYBODY) || sessions.contains(id)) {
                 seen = null;
                 hint.run();
@@ -229,7 +222,7 @@ final class CasSession implements BackendSession {
     /** What cannot be done now ends by itself. */
     private void leave(Consumer<CasRow> leaving) {
         try {
-            CasBackend.Outcome unused = change(null, backend.settings().timeout(), leaving);
+            CasBackend.Outcome unused = change(null, backend.settings.timeout(), leaving);
             listed = false;
         } catch (SemaphoreException e) {
             LOG.info("Semaphore '{}' could not be left in order, leases end by themselves: {}", name, e.toString());

@@ -130,4 +130,14 @@ class BackendUriTest {
                 .hasMessageContaining("%2F")
                 .hasMessageNotContaining("sec");
     }
+
+    @Test
+    void aChoiceIsOneOfItsWords() {
+        assertThat(BackendUri.parse("x:").choice("wakeup", "listen", "poll")).isEqualTo("listen");
+        assertThat(BackendUri.parse("x:?wakeup=poll").choice("wakeup", "listen", "poll"))
+                .isEqualTo("poll");
+        assertThatThrownBy(() -> BackendUri.parse("x:?wakeup=often").choice("wakeup", "listen", "poll"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("Setting 'wakeup' is 'often', it must be listen or poll");
+    }
 }

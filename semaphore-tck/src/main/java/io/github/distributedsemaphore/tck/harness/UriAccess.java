@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * port can be replaced. Immutable.
  */
 public final class UriAccess implements ServerAccess {
-    private static final Pattern URI = Pattern.compile("([^:]+://(?:[^/?@]*@)?)([^/?:]+):(\\d+)([/?].*)?");
+    private static final Pattern URI = Pattern.compile("([^/]+://(?:[^/?@]*@)?)([^/?:]+):(\\d+)([/?].*)?");
 
     private final String before;
     private final InetSocketAddress address;
