@@ -46,7 +46,7 @@ final class ModuleRulesTest {
 
     /** Packages that were larger when the limit came: they may shrink, and then the number here shrinks with them. */
     private static final Map<String, Integer> LARGER =
-            Map.of("", 33, ".internal", 36, ".cli", 31, ".consul", 27, ".local", 33, ".rabbitmq", 25);
+            Map.of("", 33, ".internal", 36, ".cli", 31, ".consul", 27, ".local", 33);
 
     @ArchTest
     static void packagesHaveRoomsThatOneFindsAtFirstLook(JavaClasses types) {
