@@ -5,7 +5,7 @@ import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.List;
@@ -53,10 +53,9 @@ final class FenceStream implements AutoCloseable {
      * Draws an epoch that is higher than all that were drawn before, by any client. For one thread at a time.
      *
      * @param budget for how long to wait for a stream that is starting
-     * @param shield keeps interrupts away meanwhile
      * @throws ProbeFailedException if the broker did not answer in time
      */
-    long draw(CallBudget budget, InterruptShield shield) throws ProbeFailedException {
+    long draw(CallBudget budget) throws ProbeFailedException {
         while (true) {
             try {
                 return drawOnce(budget.patience());
@@ -65,7 +64,9 @@ final class FenceStream implements AutoCloseable {
                 if (!isStarting(e) || budget.isSpent()) {
                     throw new ProbeFailedException("no fence could be drawn: " + said, e);
                 }
-                shield.pause(RETRY_NANOS);
+                try (InterruptShield shield = new InterruptShield()) {
+                    shield.pause(RETRY_NANOS);
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
@@ -193,9 +194,25 @@ final class HolderConnection {
         return answers.stream().map(Objects::requireNonNull).toList();
     }
 
+    /** Asks how many consumers a queue has, without waiting for the answer. */
+    Asked askForConsumers(String queue) {
+        return send(queue, true, passive(queue));
+    }
+
+    /** Waits for that answer; empty if there is none by the end. */
+    OptionalInt consumers(Asked asked, Deadline end) {
+        try {
+            Method answer = InterruptShield.await(asked.answer, end).getMethod();
+            idle.push(asked.channel.join());
+            return OptionalInt.of(((AMQP.Queue.DeclareOk) answer).getConsumerCount());
+        } catch (ExecutionException | TimeoutException e) {
+            asked.abandon(connections);
+            return OptionalInt.empty();
+        }
+    }
+
     /** A request on its way, and whether it only looks. */
-    private record Asked(
-            String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
+    record Asked(String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
         /** A late answer finds nobody. To close a channel may block, as the answer comes first. */
         void abandon(RabbitConnections connections) {
             CompletableFuture<?> unused =

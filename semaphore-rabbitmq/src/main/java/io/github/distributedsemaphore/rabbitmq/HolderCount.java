@@ -10,12 +10,16 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
@@ -23,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells others how many slots are held: a session has a consumer at the count queue of a slot's block while it holds the
- * slot, and a queue's number of consumers is in the answer to a passive declaration, see {@link HolderCounts}.
+ * slot, and a queue's number of consumers is in the answer to a passive declaration, see {@link Reader}.
  *
  * <p>There are never more consumers at a count queue than held slots in its block. A consumer comes after its hold was
  * declared, and goes before that is deleted. A hold is exclusive, so no slot is counted twice. A client that took a slot under
@@ -37,10 +41,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class HolderCount {
     /** A queue on a node that is down may leave requests without answer. */
-    static final Duration PATIENCE = Duration.ofMillis(500);
+    private static final Duration PATIENCE = Duration.ofMillis(500);
 
     /** How long not to try again what failed. */
-    static final long PAUSE_NANOS = 10_000_000_000L;
+    private static final long PAUSE_NANOS = 10_000_000_000L;
 
     private static final CompletableFuture<?> DONE = CompletableFuture.completedFuture("");
 
@@ -172,6 +176,95 @@ final class HolderCount {
         tags.clear();
         removal = DONE;
         again = System.nanoTime() + PAUSE_NANOS;
+    }
+
+    /**
+     * How many holders each block of slots has at least, as they say by a {@link HolderCount}. A block that is counted whole was
+     * held whole when the broker answered. Nothing is known of a block whose count cannot be read. For one exchange at a time.
+     */
+    static final class Reader {
+        private final QueueNames names;
+        private List<HolderConnection.Asked> asked = List.of();
+        private @Nullable HolderConnection askedAt;
+        private List<SlotBlock> blocks = List.of();
+        private List<Integer> free = List.of();
+        private int failedLimit;
+        private long again = System.nanoTime();
+
+        Reader(QueueNames names) {
+            this.names = names;
+        }
+
+        /**
+         * Asks for the counts while the limit is so much. Does not wait for them.
+         *
+         * @param holder where to ask; null to know nothing
+         */
+        void ask(int limit, @Nullable HolderConnection holder) {
+            readAnswers();
+            blocks = SlotBlock.upTo(limit);
+            free = blocks.stream().map(SlotBlock::size).toList();
+            if (holder != null && (limit != failedLimit || again - System.nanoTime() <= 0)) {
+                askedAt = holder;
+                asked = blocks.stream()
+                        .map(block -> holder.askForConsumers(names.count(block)))
+                        .toList();
+            }
+        }
+
+        /** Waits for what was asked for, but not for long. */
+        private void readAnswers() {
+            HolderConnection holder = askedAt;
+            if (holder == null) {
+                return;
+            }
+            Deadline end = Deadline.after(System.nanoTime(), PATIENCE);
+            List<Integer> most = new ArrayList<>();
+            for (int i = 0; i < asked.size(); i++) {
+                OptionalInt holders = holder.consumers(asked.get(i), end);
+                if (holders.isEmpty()) {
+                    failedLimit = blocks.get(blocks.size() - 1).last();
+                    again = System.nanoTime() + PAUSE_NANOS;
+                }
+                most.add(Math.max(0, blocks.get(i).size() - holders.orElse(0)));
+            }
+            free = most;
+            asked = List.of();
+            askedAt = null;
+        }
+
+        /** How many slots can be free at most, those included that this session has taken and not counted yet. */
+        int mostFree() {
+            readAnswers();
+            return free.stream().mapToInt(Integer::intValue).sum();
+        }
+
+        /** Whether they are of one instant. */
+        boolean isSnapshot() {
+            return blocks.size() == 1;
+        }
+
+        /**
+         * Puts slots into the order in which to look at them: those of the blocks with the most free ones first. Where there are
+         * many, and the counts do not tell them apart, they begin anywhere.
+         *
+         * @param candidates in ascending order
+         * @param full whether to look at blocks, too, that are held whole
+         */
+        List<Integer> order(List<Integer> candidates, boolean full) {
+            readAnswers();
+            List<Integer> order = new ArrayList<>(candidates);
+            if (order.size() > QueueSight.MOST_AT_ONCE) {
+                Collections.rotate(order, ThreadLocalRandom.current().nextInt(order.size()));
+            }
+            order.removeIf(slot -> !full && free(slot) == 0);
+            order.sort(Comparator.<Integer>comparingInt(this::free).reversed());
+            return order;
+        }
+
+        private int free(int slot) {
+            return free.get((slot - 1) / SlotBlock.SIZE);
+        }
     }
 
     /**

@@ -3,10 +3,12 @@ package io.github.distributedsemaphore.rabbitmq;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.Return;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.RabbitSession.HeldSlots;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
@@ -14,63 +16,70 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a client gets messages from others: that a permit of a semaphore was released, and the question which clients hold one. An
- * exclusive queue on the probe connection, bound to one exchange for all. Nothing depends on these messages: waiters ask
- * on a timer as well, and a holder that does not answer is shown without its name. So what takes round trips is done in
- * the background, one thing after the other, and no call waits for it for long. Thread-safe.
+ * What a client says to others, and what it hears from all of them: that the limit of a semaphore changed, and the question which
+ * clients hold permits. An exclusive queue on the probe connection, bound to one exchange for all. Nothing depends on these messages,
+ * so what takes round trips is done in the background, one thing after the other, and no call waits for it for long. Thread-safe.
  */
 final class Mailbox implements AutoCloseable {
     static final String EXCHANGE = QueueNames.PREFIX + "events";
 
-    private static final Logger LOG = LoggerFactory.getLogger(Mailbox.class);
-    private static final String RELEASED = "released:";
-    private static final String HOLDERS = "holders:";
-    static final String WAITING = "waiting:";
-
     /** For how long a call waits until it listens, or until its message is sent. */
     static final Duration PATIENCE = Duration.ofMillis(500);
 
-    /** A waiting client says so each time that it asks, which is twice as often. */
-    private static final long WAITING_NANOS = 1_000_000_000;
+    private static final Logger LOG = LoggerFactory.getLogger(Mailbox.class);
 
-    /** For so long nobody repeats that somebody waits. Holders forget it after {@link #WAITING_NANOS} only. */
-    private static final long SAID_NANOS = 250_000_000;
+    private static final String CHANGED = "changed";
+    static final String ROLL_CALL = "roll-call";
+    private static final String HOPS = "hops";
+
+    /** Where the plugin rabbitmq_event_exchange, if it is enabled, says that a queue was deleted, also with its connection. */
+    private static final String BROKER_EXCHANGE = "amq.rabbitmq.event";
+
+    private static final String QUEUE_DELETED = "queue.deleted";
+    private static final byte[] EMPTY = {};
 
     private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final HolderInfo self;
     private final ReentrantLock lock = new ReentrantLock();
-    private final ConcurrentMap<String, List<Runnable>> hints = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, List<Supplier<List<HeldSlots.Entry>>>> holders = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, RollCall> calls = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, Long> waiters = new ConcurrentHashMap<>();
-    /** When any client said last that it waits, this one included, if nothing was released since. */
-    private final ConcurrentMap<String, Long> unanswered = new ConcurrentHashMap<>();
+    private final ReentrantLock sending = new ReentrantLock();
+    private final ConcurrentMap<String, Member> members = new ConcurrentHashMap<>();
 
     private CompletableFuture<?> last = CompletableFuture.completedFuture("");
     private volatile @Nullable Post post;
     private volatile boolean closed;
 
+    /** The connection on which the broker's events were refused. */
+    private volatile ProbeConnection.@Nullable Line withoutEvents;
+
     Mailbox(RabbitConnections connections, ProbeConnection probes) {
         this.connections = connections;
         this.probes = probes;
         this.self = connections.settings().self();
+    }
+
+    /** This client's session at a semaphore. */
+    interface Member {
+        /** What it holds. */
+        List<HeldSlots.Entry> entries();
+
+        /** The semaphore changed. */
+        void changed();
+
+        /** The message of a release found nobody that waits. */
+        void nobodyWaits();
     }
 
     /**
@@ -80,28 +89,10 @@ final class Mailbox implements AutoCloseable {
      * @param in the channel that consumes; bindings are made on it too
      * @param out the channel that publishes
      * @param queue the queue
-     * @param events whether it was tried to have the broker's events sent to it
-     * @param sending held while a message is sent
      */
-    private record Post(
-            ProbeConnection.Line line,
-            Channel in,
-            Channel out,
-            String queue,
-            AtomicBoolean events,
-            ReentrantLock sending) {
+    private record Post(ProbeConnection.Line line, Channel in, Channel out, String queue) {
         boolean isOpen() {
             return line.isOpen() && in.isOpen() && out.isOpen();
-        }
-
-        /** One message after the other: a channel is not for several threads. */
-        void publish(String exchange, String key, AMQP.BasicProperties properties, byte[] body) throws IOException {
-            sending.lock();
-            try {
-                out.basicPublish(exchange, key, properties, body);
-            } finally {
-                sending.unlock();
-            }
         }
     }
 
@@ -138,7 +129,7 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Opens it if it is not open, and binds whatever is listened to. Only {@link #later}. */
+    /** Opens it if it is not open, and binds it for all members. Only {@link #later}. */
     private void open() {
         try {
             if (!closed && !isOpen()) {
@@ -156,8 +147,18 @@ final class Mailbox implements AutoCloseable {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
         List<Channel> channels = line.newChannels(2);
+        Channel in = channels.get(0);
+        Channel out = channels.get(1);
+        String queue = QueueNames.PREFIX + "client:" + UUID.randomUUID();
         try {
-            return connect(line, channels.get(0), channels.get(1));
+            in.exchangeDeclare(EXCHANGE, "direct", true);
+            in.queueDeclare(queue, false, true, true, Map.of());
+            for (String semaphore : members.keySet()) {
+                in.queueBind(queue, EXCHANGE, semaphore);
+            }
+            in.basicConsume(queue, true, (tag, message) -> received(message), tag -> {});
+            out.addReturnListener(this::returned);
+            return new Post(line, in, out, queue);
         } catch (IOException | ShutdownSignalException e) {
             if (line.isOpen() && Failures.signal(e) == null) {
                 // It did not answer, and everybody else would wait for it as well.
@@ -168,230 +169,161 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    private Post connect(ProbeConnection.Line line, Channel in, Channel out) throws IOException {
-        in.exchangeDeclare(EXCHANGE, "direct", true);
-        String queue = QueueNames.PREFIX + "client:" + UUID.randomUUID();
-        in.queueDeclare(queue, false, true, true, Map.of());
-        for (String semaphore : hints.keySet()) {
-            in.queueBind(queue, EXCHANGE, RELEASED + semaphore);
-        }
-        for (String semaphore : holders.keySet()) {
-            in.queueBind(queue, EXCHANGE, HOLDERS + semaphore);
-            in.queueBind(queue, EXCHANGE, WAITING + semaphore);
-        }
-        in.basicConsume(queue, true, (tag, message) -> received(message), tag -> {});
-        Post opened = new Post(line, in, out, queue, new AtomicBoolean(), new ReentrantLock());
-        if (!hints.isEmpty()) {
-            listenToBroker(opened);
-        }
-        return opened;
-    }
-
-    /** Only clients that wait do so: they hear of each queue that is deleted at the broker. */
-    private static void listenToBroker(Post post) {
-        if (post.events.compareAndSet(false, true)) {
-            BrokerEvents.sendTo(post.line, post.queue);
-        }
-    }
-
     private void received(Delivery message) {
-        String key = message.getEnvelope().getRoutingKey();
-        if (key.equals(BrokerEvents.DELETED)) {
-            BrokerEvents.semaphore(message).ifPresent(this::released);
-        } else if (key.startsWith(RELEASED)) {
-            released(key.substring(RELEASED.length()));
-        } else if (key.startsWith(WAITING)) {
-            Post present = post;
-            String semaphore = key.substring(WAITING.length());
-            unanswered.put(semaphore, System.nanoTime());
-            if (present != null && !present.queue.equals(message.getProperties().getReplyTo())) {
-                waiters.put(semaphore, System.nanoTime());
-            }
-        } else if (key.startsWith(HOLDERS)) {
-            for (Supplier<List<HeldSlots.Entry>> holder :
-                    holders.getOrDefault(key.substring(HOLDERS.length()), List.of())) {
-                answer(message, holder.get());
-            }
-        } else {
-            RollCall call = calls.get(String.valueOf(message.getProperties().getCorrelationId()));
-            if (call != null) {
-                call.answered(message.getBody());
+        Member member = members.get(message.getEnvelope().getRoutingKey());
+        if (member == null) {
+            return;
+        }
+        AMQP.BasicProperties properties = message.getProperties();
+        if (CHANGED.equals(properties.getType())) {
+            member.changed();
+        } else if (ROLL_CALL.equals(properties.getType()) && properties.getReplyTo() != null) {
+            List<HeldSlots.Entry> entries = member.entries();
+            if (!entries.isEmpty()) {
+                publish("", properties.getReplyTo(), false, new AMQP.BasicProperties(), RollCall.write(self, entries));
             }
         }
     }
 
-    private void released(String semaphore) {
-        unanswered.remove(semaphore);
-        hints.getOrDefault(semaphore, List.of()).forEach(Runnable::run);
-    }
-
-    private void answer(Delivery question, List<HeldSlots.Entry> slots) {
-        String replyTo = question.getProperties().getReplyTo();
-        if (replyTo != null && !slots.isEmpty()) {
-            publish("", replyTo, question.getProperties().getCorrelationId(), null, RollCall.write(self, slots));
+    private void returned(Return message) {
+        Member member = members.get(message.getProperties().getCorrelationId());
+        if (member != null) {
+            member.nobodyWaits();
         }
     }
 
     /** Sends it, or leaves it out where messages cannot be sent now. Does not block: see the room for what is sent. */
-    private void publish(String exchange, String key, String correlation, @Nullable String replyTo, byte[] body) {
+    private void publish(String exchange, String key, boolean mandatory, AMQP.BasicProperties properties, byte[] body) {
+        Post present = post;
+        if (present == null || !isOpen()) {
+            return;
+        }
+        // One message after the other: a channel is not for several threads.
+        sending.lock();
         try {
-            Post present = post;
-            if (present != null && isOpen()) {
-                AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
-                        .correlationId(correlation)
-                        .replyTo(replyTo)
-                        .build();
-                present.publish(exchange, key, properties, body);
-            }
+            present.out.basicPublish(exchange, key, mandatory, properties, body);
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("a message to other clients could not be sent", e);
+        } finally {
+            sending.unlock();
         }
     }
 
-    /** Tells the waiters of all clients that the semaphore changed, also if this client has sent no message before. */
-    void tellChanged(String semaphore, CallBudget budget) {
-        CompletableFuture<?> told = later(() -> {
+    /** Says to all clients that the semaphore changed, also if this client has sent no message before. */
+    void announceChange(String semaphore, CallBudget budget) {
+        CompletableFuture<?> announced = later(() -> {
             open();
-            tellReleased(semaphore);
+            publish(
+                    EXCHANGE,
+                    semaphore,
+                    false,
+                    new AMQP.BasicProperties.Builder().type(CHANGED).build(),
+                    EMPTY);
         });
-        await(told, budget.patience(PATIENCE));
+        await(announced, budget.patience(PATIENCE));
     }
 
-    /** Tells the waiters of all clients that something became free. */
-    void tellReleased(String semaphore) {
-        unanswered.remove(semaphore);
-        publish(EXCHANGE, RELEASED + semaphore, "", null, new byte[0]);
+    /** Says to one client that waits that a slot is free, see {@link Waiters}. */
+    void offer(QueueNames names, Waiters.Offer offer) {
+        Post present = post;
+        AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
+                .messageId(Integer.toString(offer.slot()))
+                .headers(Map.of(HOPS, offer.hops()))
+                .correlationId(names.encoded())
+                .replyTo(present == null ? "" : present.queue)
+                .build();
+        publish("", names.waiters(), offer.hops() == 0, properties, EMPTY);
+    }
+
+    /** What a message to a client that waits offers; null if it is nothing of this semaphore. */
+    Waiters.@Nullable Offer offerIn(Delivery message, QueueNames names) {
+        AMQP.BasicProperties properties = message.getProperties();
+        Map<String, Object> headers = properties.getHeaders() == null ? Map.of() : properties.getHeaders();
+        if (message.getEnvelope().getExchange().equals(BROKER_EXCHANGE)) {
+            int freed = names.slotOfHold(String.valueOf(headers.get("name")));
+            return freed == 0 ? null : new Waiters.Offer(freed, 0);
+        }
+        try {
+            int hops = headers.get(HOPS) instanceof Integer number ? number : 0;
+            return new Waiters.Offer(Integer.parseInt(properties.getMessageId()), hops);
+        } catch (NumberFormatException e) {
+            return null;
+        }
+    }
+
+    /** Whether this client sent it last. */
+    boolean isOwn(Delivery message) {
+        Post present = post;
+        return present != null && present.queue.equals(message.getProperties().getReplyTo());
     }
 
     /**
-     * Tells the holders in other clients that somebody waits, so that they leave it a turn, unless that was just said: all clients of the
-     * semaphore get each of these messages, so a hundred that wait would send each other thousands a second.
+     * Has the broker's own events sent to those that wait, so that a holder's crash wakes one of them. Without the plugin, or the right
+     * to read from it, nothing happens.
      */
-    void tellWaiting(String semaphore) {
-        Post present = post;
-        Long said = unanswered.get(semaphore);
-        if (present != null && (said == null || System.nanoTime() - said > SAID_NANOS)) {
-            publish(EXCHANGE, WAITING + semaphore, "", present.queue, new byte[0]);
+    void listenToBroker(ProbeConnection.Line line, String waiters) {
+        if (line == withoutEvents) {
+            return;
         }
-    }
-
-    /** Whether another client said so lately; true also if nothing can be heard. */
-    boolean isAnyoneWaiting(String semaphore) {
-        return !isOpen() || lastWaiter(semaphore).isPresent();
-    }
-
-    /** When somebody said so last, by {@link System#nanoTime}; empty if that was long ago. */
-    OptionalLong lastWaiter(String semaphore) {
-        Long heard = waiters.get(semaphore);
-        return heard != null && System.nanoTime() - heard < WAITING_NANOS
-                ? OptionalLong.of(heard)
-                : OptionalLong.empty();
+        try {
+            // A refusal closes the channel, so it is one of its own.
+            Channel channel = line.newChannel();
+            try {
+                channel.queueBind(waiters, BROKER_EXCHANGE, QUEUE_DELETED);
+            } finally {
+                HolderConnection.abort(channel);
+            }
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("no events of the broker, so a crash is found out on a timer", e);
+            withoutEvents = line;
+        }
     }
 
     /** Asks the holders of a semaphore to describe themselves; returns when all have answered, or a while later. */
     RollCall callRoll(String semaphore, int expected, CallBudget budget) {
         RollCall call = new RollCall(expected);
-        await(later(this::open), budget.patience(PATIENCE));
-        Post present = post;
-        if (present == null || !isOpen()) {
-            return call;
-        }
-        String correlation = UUID.randomUUID().toString();
-        calls.put(correlation, call);
-        try {
-            publish(EXCHANGE, HOLDERS + semaphore, correlation, present.queue, new byte[0]);
-            call.await(budget.patience(RollCall.WAIT));
-            return call;
-        } finally {
-            calls.remove(correlation);
-        }
-    }
-
-    /** Answers for a session that may hold permits, until closed. Bound when the mailbox is opened next. */
-    BackendSession.Watch answerRollCalls(String semaphore, Supplier<List<HeldSlots.Entry>> slots) {
-        add(holders, semaphore, slots);
-        return () -> remove(holders, semaphore, slots);
-    }
-
-    /** Listens for releases, until closed. Gives a hint when it listens, should that take longer than the budget has time. */
-    BackendSession.Watch watch(String semaphore, Runnable hint, CallBudget budget) {
-        // Of a client that did not wait it is not known what was released since.
-        unanswered.remove(semaphore);
-        add(hints, semaphore, hint);
-        CompletableFuture<?> listening = later(() -> {
-            bind(RELEASED + semaphore);
-            Post present = post;
-            if (present != null && present.isOpen()) {
-                listenToBroker(present);
-            }
-        });
-        await(listening, budget.patience(PATIENCE));
-        if (!listening.isDone()) {
-            CompletableFuture<?> unused = listening.thenRun(hint);
-        }
-        return () -> {
-            remove(hints, semaphore, hint);
-            CompletableFuture<?> unused = later(() -> unbindUnlessWatched(semaphore));
-        };
-    }
-
-    private void unbindUnlessWatched(String semaphore) {
-        if (!hints.containsKey(semaphore)) {
-            onPost(
-                    RELEASED + semaphore,
-                    (channel, queue) -> channel.queueUnbind(queue, EXCHANGE, RELEASED + semaphore));
-        }
-    }
-
-    /** Receives the questions about a semaphore, when what this returns is done. */
-    CompletableFuture<?> listenForHolders(String semaphore) {
-        return later(() -> {
-            bind(HOLDERS + semaphore, WAITING + semaphore);
-        });
-    }
-
-    /** Opening binds as well, so that this is for a mailbox that was open. */
-    private void bind(String... keys) {
-        if (!isOpen()) {
+        CompletableFuture<?> asked = later(() -> {
             open();
-            return;
-        }
-        for (String key : keys) {
-            onPost(key, (channel, queue) -> channel.queueBind(queue, EXCHANGE, key));
-        }
-    }
-
-    @FunctionalInterface
-    private interface Binding {
-        void on(Channel channel, String queue) throws IOException;
-    }
-
-    private void onPost(String key, Binding binding) {
-        Post present = post;
-        try {
-            if (present != null && isOpen()) {
-                binding.on(present.in, present.queue);
+            Post present = post;
+            try {
+                if (present != null && isOpen()) {
+                    call.ask(present.line, semaphore);
+                }
+            } catch (IOException | ShutdownSignalException e) {
+                LOG.debug("holders cannot be asked", e);
             }
-        } catch (IOException | ShutdownSignalException e) {
-            LOG.info("Messages '{}' of other clients do not reach this one now: {}", key, e.toString());
-            if (present != null && present.isOpen()) {
-                probes.forget(present.line);
-            }
-        }
-    }
-
-    private static <T> void add(ConcurrentMap<String, List<T>> map, String key, T value) {
-        map.compute(key, (k, values) -> {
-            List<T> some = values == null ? new CopyOnWriteArrayList<>() : values;
-            some.add(value);
-            return some;
         });
+        await(asked, budget.patience(PATIENCE));
+        if (isOpen()) {
+            call.await(budget.patience(RollCall.WAIT));
+        }
+        connections.execute(call::close);
+        return call;
     }
 
-    private static <T> void remove(ConcurrentMap<String, List<T>> map, String key, T value) {
-        map.computeIfPresent(key, (k, values) -> {
-            values.remove(value);
-            return values.isEmpty() ? null : values;
+    /** Makes a session known, until closed. It hears of others when it was told to {@link #listen}. */
+    BackendSession.Watch join(String semaphore, Member member) {
+        members.put(semaphore, member);
+        return () -> members.remove(semaphore, member);
+    }
+
+    /** Hears what others say about a semaphore, when what this returns is done. */
+    CompletableFuture<?> listen(String semaphore) {
+        return later(() -> {
+            Post present = post;
+            if (present == null || !isOpen()) {
+                // Opening binds as well.
+                open();
+                return;
+            }
+            try {
+                present.in.queueBind(present.queue, EXCHANGE, semaphore);
+            } catch (IOException | ShutdownSignalException e) {
+                LOG.info("Messages about '{}' do not reach this client now: {}", semaphore, e.toString());
+                if (present.isOpen()) {
+                    probes.forget(present.line);
+                }
+            }
         });
     }
 

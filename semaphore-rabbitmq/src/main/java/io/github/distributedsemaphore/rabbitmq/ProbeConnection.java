@@ -1,17 +1,12 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
-import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
@@ -31,8 +26,6 @@ import org.slf4j.LoggerFactory;
 final class ProbeConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProbeConnection.class);
 
-    private static final int CHANNELS = 2;
-
     private final RabbitConnections connections;
     private final ReentrantLock lock = new ReentrantLock();
     /** Done when it is connected; several may wait for it. */
@@ -48,7 +41,7 @@ final class ProbeConnection implements AutoCloseable {
     static final class Line {
         private final RabbitConnections.Opened opened;
         private final Connection connection;
-        private final Deque<ProbeChannel> idle = new ConcurrentLinkedDeque<>();
+        private final Deque<QueueSight.Prober> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean blocked;
 
         private Line(RabbitConnections.Opened opened) {
@@ -70,6 +63,19 @@ final class ProbeConnection implements AutoCloseable {
             return blocked;
         }
 
+        /** A channel for probes that nobody uses; null if there is none. */
+        QueueSight.@Nullable Prober idleProber() {
+            QueueSight.Prober prober = idle.poll();
+            while (prober != null && !prober.isOpen()) {
+                prober = idle.poll();
+            }
+            return prober;
+        }
+
+        void keep(QueueSight.Prober prober) {
+            idle.push(prober);
+        }
+
         Channel newChannel() throws IOException {
             return newChannels(1).get(0);
         }
@@ -86,70 +92,6 @@ final class ProbeConnection implements AutoCloseable {
                 channels.add(channel);
             }
             return channels;
-        }
-    }
-
-    /**
-     * Looks which queues exist.
-     *
-     * @param patience how long to wait for the answers
-     */
-    List<Existence> probe(List<String> queues, Deadline patience) throws ProbeFailedException {
-        Line used = line(patience);
-        if (used.blocked) {
-            throw new ProbeFailedException("the broker takes no messages now", null);
-        }
-        boolean done = false;
-        try {
-            List<Existence> found = new ArrayList<>(queues.size());
-            for (int from = 0; from < queues.size(); from += CHANNELS * ProbeChannel.MOST_AT_ONCE) {
-                int to = Math.min(queues.size(), from + CHANNELS * ProbeChannel.MOST_AT_ONCE);
-                probe(used, queues.subList(from, to), found, patience);
-            }
-            done = true;
-            return found;
-        } catch (IOException | ShutdownSignalException e) {
-            throw new ProbeFailedException("a channel to probe could not be opened: " + e, e);
-        } catch (ProbeFailedException e) {
-            refuseIfDenied(e);
-            throw e;
-        } finally {
-            if (!done && !used.blocked) {
-                forget(used);
-            }
-        }
-    }
-
-    /** On several channels at the same time: the broker works on each of them by itself. */
-    private void probe(Line used, List<String> queues, List<Existence> found, Deadline patience)
-            throws IOException, ProbeFailedException {
-        Deque<ProbeChannel> asked = new ArrayDeque<>();
-        for (int from = 0; from < queues.size(); from += ProbeChannel.MOST_AT_ONCE) {
-            ProbeChannel channel = borrow(used, patience);
-            channel.send(queues.subList(from, Math.min(queues.size(), from + ProbeChannel.MOST_AT_ONCE)));
-            asked.add(channel);
-        }
-        for (ProbeChannel channel : asked) {
-            channel.answers(patience, found);
-            used.idle.push(channel);
-        }
-    }
-
-    private ProbeChannel borrow(Line used, Deadline patience) throws IOException {
-        for (ProbeChannel channel = used.idle.poll(); channel != null; channel = used.idle.poll()) {
-            if (channel.isOpen()) {
-                return channel;
-            }
-        }
-        return connections.call(() -> new ProbeChannel(used.newChannel()), patience);
-    }
-
-    private void refuseIfDenied(ProbeFailedException failure) {
-        ShutdownSignalException signal = Failures.signal(failure);
-        if (signal != null
-                && signal.getReason() instanceof AMQP.Channel.Close close
-                && close.getReplyCode() == AMQP.ACCESS_REFUSED) {
-            throw Failures.denied(connections.settings(), "the default exchange", close.getReplyText(), failure);
         }
     }
 
@@ -232,6 +174,15 @@ final class ProbeConnection implements AutoCloseable {
             used.opened.drop();
         } else {
             used.opened.close(connections.settings().timeoutMillis() / 2);
+        }
+    }
+
+    /** The broker takes no messages now, or did not answer one in time. */
+    static final class ProbeFailedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        ProbeFailedException(String message, @Nullable Throwable cause) {
+            super(message, cause);
         }
     }
 }

@@ -7,8 +7,6 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -31,9 +29,9 @@ final class QueueNames {
 
     private static final int MAX_STREAM_BYTES = 100;
 
-    private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
+    private static final Pattern NUMBER = Pattern.compile("\\d{1,4}");
 
-    private static final Pattern HOLD = Pattern.compile(PREFIX + "(.*):b:\\d+", Pattern.DOTALL);
+    private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
 
     private final String semaphore;
     private final String encoded;
@@ -87,10 +85,11 @@ final class QueueNames {
         return PREFIX + encoded + ":b:" + slot;
     }
 
-    /** The semaphore, encoded, that a queue is a hold of; empty if it is none. */
-    static Optional<String> semaphoreOfHold(String queue) {
-        Matcher hold = HOLD.matcher(queue);
-        return hold.matches() ? Optional.of(hold.group(1)) : Optional.empty();
+    /** The slot that a queue is the hold of; 0 if it is none of this semaphore. */
+    int slotOfHold(String queue) {
+        String holds = PREFIX + encoded + ":b:";
+        String number = queue.startsWith(holds) ? queue.substring(holds.length()) : "";
+        return NUMBER.matcher(number).matches() ? Integer.parseInt(number) : 0;
     }
 
     /** The administration mutex, exclusive. */
@@ -101,6 +100,11 @@ final class QueueNames {
     /** The client that takes several slots at once has it meanwhile, exclusive. */
     String collector() {
         return PREFIX + encoded + ":c";
+    }
+
+    /** Where the broker finds a client that waits. */
+    String waiters() {
+        return PREFIX + encoded + ":w";
     }
 
     /** Where the holders of a block have consumers. Its last slot tells the first, and a longer name would not fit. */

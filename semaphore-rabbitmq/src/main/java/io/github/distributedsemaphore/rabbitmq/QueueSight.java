@@ -1,63 +1,183 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.BitSet;
+import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Tells which queues exist: by probes, many at a time; and where the broker takes no messages, by passive declarations one by
- * one on a connection that never publishes. Thread-safe.
+ * one on a connection that never publishes. A probe is a mandatory message with a confirm. A message that cannot be routed comes
+ * back, and always before its confirmation. A negative confirmation means that the message was routed and not stored, so the
+ * queue exists. Thread-safe.
  */
 final class QueueSight {
     private static final Logger LOG = LoggerFactory.getLogger(QueueSight.class);
 
+    /** So many probes are in flight on a channel: more gain nothing, for the broker then throttles the channel. */
+    static final int MOST_AT_ONCE = 128;
+
+    /** So many channels are used at the same time: the broker works on each of them by itself. */
+    private static final int CHANNELS = 2;
+
     private static final int FIRST_LOOK = 16;
     private static final int GROWTH = 4;
+    private static final byte[] EMPTY = {};
 
+    private final RabbitConnections connections;
     private final ProbeConnection probes;
 
-    QueueSight(ProbeConnection probes) {
+    QueueSight(RabbitConnections connections, ProbeConnection probes) {
+        this.connections = connections;
         this.probes = probes;
     }
 
-    /** Looks for queues, in the order given. The fallback is asked only if probes are not answered. */
-    List<Existence> look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget)
-            throws LinkLostException {
-        if (queues.isEmpty()) {
-            return List.of();
-        }
+    /**
+     * Looks for queues. The fallback is asked only if probes are not answered.
+     *
+     * @return the indexes of those that exist
+     */
+    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget) throws LinkLostException {
         // Later there is too little time to tell a connection that is slow from one that does not answer.
-        if (!budget.isSpent()) {
+        if (!queues.isEmpty() && !budget.isSpent()) {
             try {
-                return probes.probe(queues, budget.probing());
+                return probe(queues, budget.probing());
             } catch (ProbeFailedException e) {
                 LOG.debug("looking for queues one by one, as probing failed", e);
             }
         }
-        return fallback.get().look(queues, budget.end()).stream()
-                .map(answer -> answer == QueueAnswer.ABSENT ? Existence.ABSENT : Existence.PRESENT)
-                .toList();
+        BitSet present = new BitSet();
+        if (!queues.isEmpty()) {
+            List<QueueAnswer> answers = fallback.get().look(queues, budget.end());
+            for (int i = 0; i < queues.size(); i++) {
+                present.set(i, answers.get(i) != QueueAnswer.ABSENT);
+            }
+        }
+        return present;
     }
 
-    /**
-     * Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist.
-     *
-     * @param expected what it was when it was last looked at; 0 if that is not known
-     */
-    int limit(QueueNames names, int expected, Supplier<HolderConnection> fallback, CallBudget budget)
-            throws LinkLostException {
+    BitSet probe(List<String> queues, Deadline patience) throws ProbeFailedException {
+        ProbeConnection.Line line = probes.line(patience);
+        if (line.isBlocked()) {
+            throw new ProbeFailedException("the broker takes no messages now", null);
+        }
+        boolean done = false;
+        try {
+            BitSet present = new BitSet();
+            for (int from = 0; from < queues.size(); from += CHANNELS * MOST_AT_ONCE) {
+                int to = Math.min(queues.size(), from + CHANNELS * MOST_AT_ONCE);
+                probe(line, queues.subList(0, to), from, present, patience);
+            }
+            done = true;
+            return present;
+        } catch (IOException | ShutdownSignalException e) {
+            refuseIfDenied(e);
+            throw new ProbeFailedException("queues could not be probed: " + e, e);
+        } finally {
+            if (!done && !line.isBlocked()) {
+                probes.forget(line);
+            }
+        }
+    }
+
+    private void probe(ProbeConnection.Line line, List<String> queues, int first, BitSet present, Deadline patience)
+            throws IOException, ProbeFailedException {
+        Deque<Prober> asked = new ArrayDeque<>();
+        for (int from = first; from < queues.size(); from += MOST_AT_ONCE) {
+            Prober prober = line.idleProber();
+            if (prober == null) {
+                prober = connections.call(() -> new Prober(line.newChannel()), patience);
+            }
+            prober.send(queues, from, Math.min(queues.size(), from + MOST_AT_ONCE));
+            asked.add(prober);
+        }
+        for (Prober prober : asked) {
+            prober.await(present, patience);
+            line.keep(prober);
+        }
+    }
+
+    private void refuseIfDenied(Exception failure) {
+        ShutdownSignalException signal = Failures.signal(failure);
+        if (signal != null
+                && signal.getReason() instanceof AMQP.Channel.Close close
+                && close.getReplyCode() == AMQP.ACCESS_REFUSED) {
+            throw Failures.denied(connections.settings(), "the default exchange", close.getReplyText(), failure);
+        }
+    }
+
+    /** A channel for probes. For one thread at a time; what comes back arrives on another one, before the confirmations. */
+    static final class Prober {
+        private final Channel channel;
+        private final BitSet asked = new BitSet();
+        private final BitSet returned = new BitSet();
+
+        Prober(Channel channel) throws IOException {
+            this.channel = channel;
+            channel.addReturnListener(message ->
+                    returned.set(Integer.parseInt(message.getProperties().getMessageId())));
+            channel.confirmSelect();
+        }
+
+        boolean isOpen() {
+            return channel.isOpen();
+        }
+
+        private void send(List<String> queues, int from, int to) throws IOException {
+            asked.clear();
+            asked.set(from, to);
+            returned.clear();
+            for (int i = from; i < to; i++) {
+                AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
+                        .messageId(Integer.toString(i))
+                        .deliveryMode(1)
+                        .expiration("0")
+                        .build();
+                channel.basicPublish("", queues.get(i), true, properties, EMPTY);
+            }
+        }
+
+        /** Waits for the answers, and adds the queues that exist. */
+        private void await(BitSet present, Deadline end) throws ProbeFailedException {
+            if (!InterruptShield.await((time, unit) -> areConfirmed(unit.toMillis(time)), end)) {
+                throw new ProbeFailedException("probes were not confirmed in time", null);
+            }
+            asked.andNot(returned);
+            present.or(asked);
+        }
+
+        private boolean areConfirmed(long millis) throws InterruptedException {
+            try {
+                // Of zero the client library would wait without end.
+                boolean unused = channel.waitForConfirms(Math.max(1, millis));
+                return true;
+            } catch (TimeoutException e) {
+                return false;
+            }
+        }
+    }
+
+    /** Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist. */
+    int limit(QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget) throws LinkLostException {
         int limit = 0;
-        int size = Math.max(FIRST_LOOK, expected + 1);
+        int size = FIRST_LOOK;
         while (limit < QueueNames.MAX_SLOTS) {
             int to = Math.min(QueueNames.MAX_SLOTS, limit + size);
-            List<Existence> found = look(names.slots(limit + 1, to), fallback, budget);
-            int run = found.indexOf(Existence.ABSENT);
-            if (run >= 0) {
+            int run = look(names.slots(limit + 1, to), fallback, budget).nextClearBit(0);
+            if (limit + run < to) {
                 return limit + run;
             }
             limit = to;
@@ -67,16 +187,14 @@ final class QueueSight {
     }
 
     /** The same for one who wants to take slots, and to whom it matters whose they are and whether they only seem to be gone. */
-    int limitToTake(QueueNames names, int expected, HolderConnection holder, CallBudget budget)
-            throws LinkLostException {
-        String subject = budget.subject();
-        int limit = limit(names, expected, () -> holder, budget);
+    int limitToTake(QueueNames names, HolderConnection holder, CallBudget budget) throws LinkLostException {
+        int limit = limit(names, () -> holder, budget);
         QueueAnswer first = holder.look(names.slot(1), budget.end());
         if (first == QueueAnswer.LOCKED) {
-            throw Failures.foreign(subject, names.slot(1));
+            throw Failures.foreign(budget.subject(), names.slot(1));
         }
         if (limit == 0 && first == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(subject, 1);
+            throw Failures.nodeDown(budget.subject(), 1);
         }
         return limit;
     }

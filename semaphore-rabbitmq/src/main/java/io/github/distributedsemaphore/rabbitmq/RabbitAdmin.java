@@ -8,7 +8,6 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
@@ -52,7 +51,7 @@ final class RabbitAdmin implements BackendAdmin {
                 AdminMutex mutex = AdminMutex.take(connections, names, budget)) {
             shield.absorb();
             try {
-                BitSet slots = toBits(sight.look(names.slots(1, QueueNames.MAX_SLOTS), mutex::connection, budget));
+                BitSet slots = look(names.slots(1, QueueNames.MAX_SLOTS), mutex::connection, budget);
                 requireNodesUp(names, slots, mutex.connection(), budget);
                 return change.make(mutex, slots);
             } catch (LinkLostException e) {
@@ -71,13 +70,12 @@ final class RabbitAdmin implements BackendAdmin {
         return CallBudget.of(subject(name), connections.settings().timeout());
     }
 
-    /** Which of the slots exist, by their numbers. */
-    private static BitSet toBits(List<Existence> found) {
-        BitSet bits = new BitSet();
-        for (int i = 0; i < found.size(); i++) {
-            bits.set(i + 1, found.get(i) == Existence.PRESENT);
-        }
-        return bits;
+    /** Looks for a queue of each slot there could be; returns the numbers of those that exist. */
+    private BitSet look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget)
+            throws LinkLostException {
+        BitSet slots = new BitSet();
+        sight.look(queues, fallback, budget).stream().forEach(index -> slots.set(index + 1));
+        return slots;
     }
 
     /** A cluster's node that is down makes its queues look deleted (RabbitMQ 3); what is made in their place would clash. */
@@ -167,7 +165,7 @@ final class RabbitAdmin implements BackendAdmin {
             makeCounts(limit, mutex);
             return limit;
         });
-        tellWaiters(name);
+        announce(name);
     }
 
     @Override
@@ -178,12 +176,12 @@ final class RabbitAdmin implements BackendAdmin {
             mutex.deleteFences();
             return limit(slots) > 0;
         });
-        tellWaiters(name);
+        announce(name);
         return existed;
     }
 
-    private void tellWaiters(String name) {
-        mailbox.tellChanged(new QueueNames(name).encoded(), budget(name));
+    private void announce(String name) {
+        mailbox.announceChange(new QueueNames(name).encoded(), budget(name));
     }
 
     @Override
@@ -197,7 +195,7 @@ final class RabbitAdmin implements BackendAdmin {
         if (limit == 0) {
             return Optional.empty();
         }
-        BitSet held = toBits(sight.look(allHolds(names), connection, budget));
+        BitSet held = look(allHolds(names), connection, budget);
         List<Holder> holders = new ArrayList<>();
         if (!held.isEmpty()) {
             RollCall roll = mailbox.callRoll(names.encoded(), held.cardinality(), budget);
@@ -210,7 +208,7 @@ final class RabbitAdmin implements BackendAdmin {
     }
 
     private int limit(QueueNames names, Lazy connection, CallBudget budget) throws LinkLostException {
-        int limit = sight.limit(names, 0, connection, budget);
+        int limit = sight.limit(names, connection, budget);
         if (limit == 0 && connection.get().look(names.slot(1), budget.end()) == QueueAnswer.DOWN) {
             throw Failures.nodeDown(subject(names.semaphore()), 1);
         }
@@ -232,7 +230,7 @@ final class RabbitAdmin implements BackendAdmin {
         QueueNames names = new QueueNames(name);
         return look(name, (connection, budget) -> {
             int limit = limit(names, connection, budget);
-            BitSet held = toBits(sight.look(allHolds(names), connection, budget));
+            BitSet held = look(allHolds(names), connection, budget);
             held.clear(0, limit + 1);
             return held.cardinality();
         });

@@ -32,7 +32,7 @@ final class RabbitBackend implements SemaphoreBackend {
         this.settings = settings;
         this.connections = new RabbitConnections(settings);
         this.probes = new ProbeConnection(connections);
-        this.sight = new QueueSight(probes);
+        this.sight = new QueueSight(connections, probes);
         this.mailbox = new Mailbox(connections, probes);
         this.admin = new RabbitAdmin(connections, sight, mailbox);
     }
@@ -53,7 +53,7 @@ final class RabbitBackend implements SemaphoreBackend {
         return mailbox;
     }
 
-    FenceStream epochs(QueueNames names) {
+    FenceStream fences(QueueNames names) {
         return new FenceStream(connections, probes, names);
     }
 

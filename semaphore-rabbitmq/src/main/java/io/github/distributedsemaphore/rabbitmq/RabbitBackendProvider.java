@@ -17,10 +17,7 @@ import java.util.Set;
  *
  * <p>Settings: {@code detection} (4s to 181s, by default 10s), within which the slot of a process that died without a word
  * is free; a third of it is the AMQP heartbeat. {@code slotQueues} ({@code classic}, the default, or {@code quorum} for a
- * cluster), the type of the queues that {@code create} and {@code resize} make. {@code destroy} ({@code descending}, the default,
- * or {@code ascending}), in which order {@code destroy} deletes them. {@code fencing} ({@code stream}, the default,
- * or {@code none}), whether permits have fences, for which {@code create} makes a stream (RabbitMQ 3.9 and newer); all clients
- * of a semaphore need the same. For {@code amqps:} there are {@code ca}, a file of PEM certificates to trust instead of the
+ * cluster), the type of the queues that {@code create} and {@code resize} make. For {@code amqps:} there are {@code ca}, a file of PEM certificates to trust instead of the
  * JVM's, and {@code certificate} and {@code key}, files in PEM that identify the client to the broker; the key is PKCS #8 and
  * has no password. {@code timeout} (500ms to 1m, by default 4s) is how long a call may wait for the broker, with all its requests.
  *

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -90,6 +91,15 @@ final class RabbitConnections implements AutoCloseable {
         executor.execute(work);
     }
 
+    /** Runs something that does not block a while later, unless the client is closed by then. */
+    void later(Runnable work, Duration delay) {
+        try {
+            ScheduledFuture<?> unused = timer.schedule(work, delay.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the client is closed", e);
+        }
+    }
+
     /**
      * Runs a request for which the client library has no time-out of ours, and waits for its result. What is not done by the
      * end goes on until its connection ends.
@@ -155,40 +165,32 @@ final class RabbitConnections implements AutoCloseable {
      * @param end how long to wait; an attempt that is not done by then is given up
      */
     Opened open(String purpose, boolean told, Deadline end) {
-        Attempt attempt = start(purpose, told);
+        CompletableFuture<Opened> opening = connect(purpose, told);
         try {
-            return InterruptShield.await(attempt.result, end);
+            return InterruptShield.await(opening, end);
         } catch (ExecutionException e) {
             throw Failures.notConnected(settings, e.getCause() == null ? e : e.getCause());
         } catch (TimeoutException e) {
-            attempt.giveUp(e);
+            opening.completeExceptionally(e);
             throw Failures.notConnected(settings, e);
         }
     }
 
-    /** Opens a connection for several waiting callers, each with its own time; the attempt ends after the time-out. */
+    /** Opens a connection, and gives it up after the time-out, or when what this returns is completed otherwise. */
     CompletableFuture<Opened> connect(String purpose, boolean told) {
-        return start(purpose, told).result;
-    }
-
-    private Attempt start(String purpose, boolean told) {
         Attempt attempt = new Attempt();
         attempts.add(attempt);
-        try {
-            ScheduledFuture<?> last = timer.schedule(
-                    () -> attempt.giveUp(new TimeoutException("no connection within " + settings.timeout())),
-                    settings.timeout().toNanos(),
-                    TimeUnit.NANOSECONDS);
-            CompletableFuture<?> unused = attempt.result.whenComplete((done, failed) -> {
-                last.cancel(false);
-                attempts.remove(attempt);
-            });
-            execute(() -> attempt.connect(purpose, told));
-        } catch (RejectedExecutionException e) {
+        CompletableFuture<?> unused = attempt.result.whenComplete((opened, failure) -> {
             attempts.remove(attempt);
-            attempt.giveUp(new IOException("the client is closed", e));
-        }
-        return attempt;
+            if (failure != null) {
+                execute(() -> close(attempt.socket));
+            }
+        });
+        later(
+                () -> attempt.giveUp(new TimeoutException("no connection within " + settings.timeout())),
+                settings.timeout());
+        execute(() -> attempt.connect(purpose, told));
+        return attempt.result;
     }
 
     /** A connection that is being made. Giving it up closes the socket, which ends whatever it waits for. */
@@ -207,8 +209,7 @@ final class RabbitConnections implements AutoCloseable {
                 }
                 keep(new Opened(connection, used));
             } catch (IOException | TimeoutException | RuntimeException e) {
-                result.completeExceptionally(e);
-                close(socket);
+                giveUp(e);
             }
         }
 
@@ -217,7 +218,7 @@ final class RabbitConnections implements AutoCloseable {
             opened.connection().addShutdownListener(signal -> connections.remove(opened));
             // The order matters: the closing thread sets the mark before it looks for connections.
             if (closed || !result.complete(opened)) {
-                result.completeExceptionally(new IOException("the client is closed"));
+                giveUp(new IOException("the client is closed"));
                 opened.drop();
             }
         }
@@ -234,9 +235,7 @@ final class RabbitConnections implements AutoCloseable {
         }
 
         void giveUp(Exception reason) {
-            if (result.completeExceptionally(reason)) {
-                execute(() -> close(socket));
-            }
+            result.completeExceptionally(reason);
         }
     }
 

@@ -4,8 +4,6 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
-import io.github.distributedsemaphore.rabbitmq.SlotSearch.SlotMemory;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -17,14 +15,15 @@ import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,27 +31,21 @@ import org.slf4j.LoggerFactory;
  * One client's presence at one semaphore: a connection of its own, made for the first hold, whose end is the end of the
  * session. A request to take slots whose answer is missing costs the connection, so an unknown outcome ends with the session.
  */
-final class RabbitSession implements BackendSession {
+final class RabbitSession implements BackendSession, Mailbox.Member {
     private static final Logger LOG = LoggerFactory.getLogger(RabbitSession.class);
-
-    private static final Duration TURN = Duration.ofMillis(30);
 
     private final RabbitBackend backend;
     private final QueueNames names;
     private final SessionListener listener;
     private final HeldSlots held = new HeldSlots();
-    private final SlotMemory memory = new SlotMemory();
     private final HolderCount count;
-    private final Granting granting;
+    private final SlotSearch search;
+    private final Waiters waiters;
     private final SessionLink link;
-    private final Watch rollCall;
-    /** When the waiter said so that had the last turn; empty if that is not known. */
-    private OptionalLong answered = OptionalLong.empty();
+    private final Watch membership;
 
     /** What was given back by an exchange that failed afterwards for its attempts: the engine gives it back again. */
     private final Set<Hold> returned = new HashSet<>();
-
-    private Deadline turn = Deadline.at(System.nanoTime());
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
         this.backend = backend;
@@ -60,23 +53,28 @@ final class RabbitSession implements BackendSession {
         this.listener = listener;
         this.link = new SessionLink(backend, names, listener);
         this.count = new HolderCount(names, backend.connections()::execute);
-        this.granting = new Granting(backend, names, held, memory, count);
-        this.rollCall = backend.mailbox().answerRollCalls(names.encoded(), held::entries);
+        this.search = new SlotSearch(backend, names, held, count);
+        this.waiters = new Waiters(backend.connections(), backend.probes(), backend.mailbox(), names);
+        this.membership = backend.mailbox().join(names.encoded(), this);
     }
 
     @Override
     public ExchangeResult exchange(ExchangeRequest request) {
         CallBudget budget = budget();
         try (InterruptShield shield = new InterruptShield()) {
+            shield.absorb();
+            waiters.waiting(request.waiting());
             Set<Hold> lost = giveBack(request, budget);
-            if (lost.size() < request.giveBack().size()) {
-                beginTurnOfOthers();
-            }
             if (request.wants().isEmpty()) {
                 return result(List.of(), lost).build();
             }
+            if (!isAnyAttempt(request) && !waiters.mayLook()) {
+                return result(refusals(request), lost)
+                        .recheck(waiters.nextLook())
+                        .build();
+            }
             try {
-                return take(request, lost, budget, shield);
+                return take(request, lost, budget);
             } catch (SemaphoreException e) {
                 if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
                     request.giveBack().stream()
@@ -87,7 +85,7 @@ final class RabbitSession implements BackendSession {
                 // The give-back is done and must be reported. The next exchange meets the same failure and reports
                 // that.
                 LOG.debug("{}: could give back, but not take", budget.subject(), e);
-                return result(Collections.nCopies(request.wants().size(), Answer.FULL), lost)
+                return result(refusals(request), lost)
                         .recheck(Deadline.at(System.nanoTime()))
                         .build();
             }
@@ -101,33 +99,20 @@ final class RabbitSession implements BackendSession {
         }
     }
 
-    private ExchangeResult.Builder result(List<Answer> answers, Set<Hold> lost) {
-        return ExchangeResult.of(answers)
-                .lost(lost)
-                .othersWaiting(backend.mailbox().isAnyoneWaiting(names.encoded()))
-                .yieldFor(turn.remaining());
+    /** Others that wait get their turn by the offers of releases, so the engine need not leave them one. */
+    private static ExchangeResult.Builder result(List<Answer> answers, Set<Hold> lost) {
+        return ExchangeResult.of(answers).lost(lost).othersWaiting(false);
     }
 
-    /**
-     * Leaves a slot that was given back to others for a while, if they wait. They have to hear of it, to look and to declare, which takes a
-     * few round trips; this client itself would nearly always be faster. A client that says that it waits gets one such turn;
-     * if it comes away empty-handed, it says so again.
-     */
-    private void beginTurnOfOthers() {
-        OptionalLong heard = backend.mailbox().lastWaiter(names.encoded());
-        if (!backend.mailbox().isOpen() || (heard.isPresent() && !heard.equals(answered))) {
-            answered = heard;
-            turn = Deadline.after(System.nanoTime(), TURN);
-        }
+    private static List<Answer> refusals(ExchangeRequest request) {
+        return Collections.nCopies(request.wants().size(), Answer.FULL);
     }
 
     /** The time of a call that begins now. */
     private CallBudget budget() {
-        return CallBudget.of(subject(), backend.connections().settings().timeout());
-    }
-
-    private String subject() {
-        return "Semaphore '" + names.semaphore() + "'";
+        return CallBudget.of(
+                "Semaphore '" + names.semaphore() + "'",
+                backend.connections().settings().timeout());
     }
 
     @Override
@@ -159,14 +144,14 @@ final class RabbitSession implements BackendSession {
     private void giveBack(List<Hold> holds, Set<Hold> lost, CallBudget budget) throws LinkLostException {
         List<Hold> ours = holds.stream().filter(held::contains).toList();
         // Meanwhile it is looked whether they are still held.
-        CompletableFuture<?> uncounted =
-                count.remove(ours.stream().map(Hold::slot).toList());
+        CompletableFuture<?> uncounted = count.remove(slots(ours));
         List<Hold> present = present(ours, budget);
         if (!present.isEmpty()) {
             count.await(uncounted);
-            link.holder(budget).delete(queues(present), budget.end());
-            present.forEach(hold -> memory.freed(hold.slot()));
-            backend.mailbox().tellReleased(names.encoded());
+            link.holder(budget).delete(names.holds(slots(present)), budget.end());
+            if (!waiters.released(slots(present))) {
+                slots(present).forEach(search::remember);
+            }
         }
         lost.addAll(holds);
         present.forEach(lost::remove);
@@ -174,12 +159,16 @@ final class RabbitSession implements BackendSession {
         held.removeAll(holds);
     }
 
+    private static List<Integer> slots(Collection<Hold> holds) {
+        return holds.stream().map(Hold::slot).toList();
+    }
+
     /** Those of our holds that the broker has. */
     private List<Hold> present(List<Hold> holds, CallBudget budget) throws LinkLostException {
         if (holds.isEmpty()) {
             return List.of();
         }
-        List<QueueAnswer> answers = link.holder(budget).look(queues(holds), budget.end());
+        List<QueueAnswer> answers = link.holder(budget).look(names.holds(slots(holds)), budget.end());
         List<Hold> present = new ArrayList<>();
         for (int i = 0; i < holds.size(); i++) {
             if (answers.get(i) == QueueAnswer.OK) {
@@ -189,21 +178,24 @@ final class RabbitSession implements BackendSession {
         return present;
     }
 
-    private List<String> queues(List<Hold> holds) {
-        return names.holds(holds.stream().map(Hold::slot).toList());
-    }
-
-    private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget, InterruptShield shield)
-            throws LinkLostException {
-        Granting.Granted granted = granting.take(request, link.holder(budget), budget, shield);
+    private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget) throws LinkLostException {
+        List<Waiters.Offer> offers = request.waiting() ? waiters.takeOffers() : List.of();
+        offers.forEach(offer -> search.remember(offer.slot()));
+        SlotSearch.Result taken = search.take(request, offers.size(), link.holder(budget), budget);
         link.awaitListening(budget);
-        boolean full = granted.answers().contains(Answer.FULL);
-        if (full && request.waiting() && !granted.postponed()) {
-            backend.mailbox().tellWaiting(names.encoded());
+        waiters.released(taken.unused());
+        boolean full = taken.answers().contains(Answer.FULL);
+        waiters.waiting(full && request.waiting());
+        if (full && request.wants().stream().allMatch(want -> want > 1)) {
+            offers.forEach(waiters::passOn);
         }
-        return result(granted.answers(), lost)
-                .validUntil(validFrom(granted.sent()))
-                .recheck(full ? recheck(granted.postponed()) : Deadline.NEVER)
+        if (full && request.waiting()) {
+            waiters.refused(taken.postponed());
+        }
+        return result(taken.answers(), lost)
+                .validUntil(validFrom(taken.sent()))
+                .sent(taken.sent())
+                .recheck(full ? waiters.nextLook() : Deadline.NEVER)
                 .build();
     }
 
@@ -215,14 +207,19 @@ final class RabbitSession implements BackendSession {
         return Deadline.after(sent, RabbitBackend.validity(link.heartbeat()));
     }
 
-    /** A holder that dies wakes no waiter: a waiter has to ask again. */
-    private Deadline recheck(boolean postponed) {
-        long longest = backend.mailbox().isOpen() ? 500_000_000L : 100_000_000L;
-        if (postponed) {
-            longest = 10_000_000L;
-        }
-        return Deadline.at(
-                System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
+    @Override
+    public List<HeldSlots.Entry> entries() {
+        return held.entries();
+    }
+
+    @Override
+    public void changed() {
+        waiters.lookNow();
+    }
+
+    @Override
+    public void nobodyWaits() {
+        waiters.nobodyWaits();
     }
 
     @Override
@@ -245,8 +242,7 @@ final class RabbitSession implements BackendSession {
         Set<Hold> lost = new HashSet<>(holds);
         present(ours, budget).forEach(lost::remove);
         if (!lost.isEmpty()) {
-            count.await(count.remove(
-                    lost.stream().filter(held::contains).map(Hold::slot).toList()));
+            count.await(count.remove(slots(lost.stream().filter(held::contains).toList())));
             // Told before the slot may be taken again by this very session.
             listener.lost(lost, "its queue at the broker was deleted");
             held.removeAll(lost);
@@ -255,12 +251,12 @@ final class RabbitSession implements BackendSession {
     }
 
     private Set<Hold> retiredOf(List<Hold> holds, CallBudget budget) throws LinkLostException {
-        List<String> slots = holds.stream().map(hold -> names.slot(hold.slot())).toList();
-        List<Existence> found = backend.sight().look(slots, () -> link.holder(budget), budget);
+        List<String> queues =
+                holds.stream().map(hold -> names.slot(hold.slot())).toList();
+        BitSet present = backend.sight().look(queues, () -> link.holder(budget), budget);
         Set<Hold> retired = new HashSet<>();
-        for (int i = 0; i < holds.size(); i++) {
-            if (found.get(i) == Existence.ABSENT
-                    && link.holder(budget).look(slots.get(i), budget.end()) == QueueAnswer.ABSENT) {
+        for (int i = present.nextClearBit(0); i < holds.size(); i = present.nextClearBit(i + 1)) {
+            if (link.holder(budget).look(queues.get(i), budget.end()) == QueueAnswer.ABSENT) {
                 retired.add(holds.get(i));
             }
         }
@@ -290,7 +286,7 @@ final class RabbitSession implements BackendSession {
     public Watch watch(Runnable hint) {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            return backend.mailbox().watch(names.encoded(), hint, budget());
+            return waiters.watch(hint, budget());
         }
     }
 
@@ -298,17 +294,66 @@ final class RabbitSession implements BackendSession {
     public void close() {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
-            rollCall.close();
-            granting.close();
-            if (link.close(budget().patience()) && !held.isEmpty()) {
-                backend.mailbox().tellReleased(names.encoded());
+            membership.close();
+            search.close();
+            if (link.close(budget().patience())) {
+                waiters.released(held.slots());
             }
         }
     }
 
     @Override
     public void abort() {
-        rollCall.close();
+        membership.close();
         link.abort();
+    }
+
+    /**
+     * Which slots a session holds. The broker lets a connection declare its own exclusive queue again and again, so that only
+     * this keeps two permits of one session out of one slot. Thread-safe.
+     */
+    static final class HeldSlots {
+        private final ConcurrentMap<Integer, Entry> entries = new ConcurrentHashMap<>();
+
+        /**
+         * A held slot.
+         *
+         * @param hold the hold
+         * @param since when it was taken, by the wall clock, for people
+         */
+        record Entry(Hold hold, long since) {}
+
+        void add(Hold hold) {
+            entries.put(hold.slot(), new Entry(hold, System.currentTimeMillis()));
+        }
+
+        boolean contains(Hold hold) {
+            Entry entry = entries.get(hold.slot());
+            return entry != null && entry.hold.equals(hold);
+        }
+
+        boolean contains(int slot) {
+            return entries.containsKey(slot);
+        }
+
+        void remove(Hold hold) {
+            entries.computeIfPresent(hold.slot(), (slot, entry) -> entry.hold.equals(hold) ? null : entry);
+        }
+
+        void removeAll(Collection<Hold> holds) {
+            holds.forEach(this::remove);
+        }
+
+        Set<Integer> slots() {
+            return Set.copyOf(entries.keySet());
+        }
+
+        List<Entry> entries() {
+            return List.copyOf(entries.values());
+        }
+
+        boolean isEmpty() {
+            return entries.isEmpty();
+        }
     }
 }

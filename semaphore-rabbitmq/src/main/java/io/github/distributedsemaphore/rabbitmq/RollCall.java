@@ -1,10 +1,14 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.rabbitmq.RabbitSession.HeldSlots;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -12,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,14 +30,37 @@ final class RollCall {
     /** A holder that does not answer within it, because it is stopped for example, is shown without a name. */
     static final Duration WAIT = Duration.ofSeconds(1);
 
+    private static final String REPLY_TO = "amq.rabbitmq.reply-to";
     private static final int HEADER = 3;
 
     private final ConcurrentMap<Integer, Holder> answers = new ConcurrentHashMap<>();
     private final CountDownLatch missing;
 
-    /** Starts to collect. */
+    private volatile @Nullable Channel channel;
+
+    /** Nobody has answered yet. */
     RollCall(int expected) {
         this.missing = new CountDownLatch(expected);
+    }
+
+    /** Asks. The answers come to the same channel, by the broker's direct reply-to, until that is {@linkplain #close closed}. */
+    void ask(ProbeConnection.Line line, String semaphore) throws IOException {
+        Channel asking = line.newChannel();
+        channel = asking;
+        asking.basicConsume(REPLY_TO, true, (tag, message) -> answered(message.getBody()), tag -> {});
+        AMQP.BasicProperties question = new AMQP.BasicProperties.Builder()
+                .type(Mailbox.ROLL_CALL)
+                .replyTo(REPLY_TO)
+                .build();
+        asking.basicPublish(Mailbox.EXCHANGE, semaphore, question, new byte[0]);
+    }
+
+    /** May block for a moment. */
+    void close() {
+        Channel asking = channel;
+        if (asking != null) {
+            HolderConnection.abort(asking);
+        }
     }
 
     static byte[] write(HolderInfo self, List<HeldSlots.Entry> slots) {
@@ -47,7 +75,7 @@ final class RollCall {
         return text.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    void answered(byte[] body) {
+    private void answered(byte[] body) {
         List<String> lines = new String(body, StandardCharsets.UTF_8).lines().toList();
         try {
             for (String line : lines.subList(HEADER, lines.size())) {

@@ -66,7 +66,7 @@ final class SessionLink {
                     present.drop("the session is over");
                     throw gone(null);
                 }
-                listening = backend.mailbox().listenForHolders(names.encoded());
+                listening = backend.mailbox().listen(names.encoded());
             }
             return present;
         } finally {

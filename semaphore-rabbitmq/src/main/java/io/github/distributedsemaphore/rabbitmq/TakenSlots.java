@@ -4,10 +4,9 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
-import io.github.distributedsemaphore.spi.support.InterruptShield;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -21,26 +20,18 @@ final class TakenSlots {
     private final QueueNames names;
     private final HolderConnection holder;
     private final QueueSight sight;
-    private final FenceStream epochs;
+    private final FenceStream fences;
     private final CallBudget budget;
-    private final InterruptShield shield;
     private final Set<Integer> taken = new TreeSet<>();
     private long confirmedFrom = System.nanoTime();
     private long epoch;
 
-    TakenSlots(
-            QueueNames names,
-            HolderConnection holder,
-            QueueSight sight,
-            FenceStream epochs,
-            CallBudget budget,
-            InterruptShield shield) {
+    TakenSlots(QueueNames names, HolderConnection holder, QueueSight sight, FenceStream fences, CallBudget budget) {
         this.names = names;
         this.holder = holder;
         this.sight = sight;
-        this.epochs = epochs;
+        this.fences = fences;
         this.budget = budget;
-        this.shield = shield;
     }
 
     /** When the request was sent by which the broker confirmed the holds, by {@link System#nanoTime}. */
@@ -61,10 +52,6 @@ final class TakenSlots {
         return taken.size();
     }
 
-    boolean contains(int slot) {
-        return taken.contains(slot);
-    }
-
     /**
      * Declares holds.
      *
@@ -77,7 +64,7 @@ final class TakenSlots {
         // Before it is known: if one of the requests fails, what others of them may have declared is given back.
         taken.addAll(slots);
         List<@Nullable QueueAnswer> answers = new ArrayList<>();
-        boolean all = false;
+        boolean all;
         try {
             holder.declareExclusive(names.holds(slots), answers, budget.end());
         } finally {
@@ -109,15 +96,15 @@ final class TakenSlots {
         if (taken.isEmpty()) {
             return true;
         }
-        epochs.sendFor(budget);
+        fences.sendFor(budget);
         List<Integer> declared = List.copyOf(taken);
         List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
         queues.add(names.slot(1));
-        List<Existence> found = sight.look(queues, () -> holder, budget);
-        boolean exists = found.get(declared.size()) == Existence.PRESENT;
+        BitSet present = sight.look(queues, () -> holder, budget);
+        boolean exists = present.get(declared.size());
         List<Integer> removed = new ArrayList<>();
         for (int i = 0; i < declared.size(); i++) {
-            if (!exists || found.get(i) == Existence.ABSENT) {
+            if (!exists || !present.get(i)) {
                 removed.add(declared.get(i));
             }
         }
@@ -147,7 +134,7 @@ final class TakenSlots {
             return true;
         }
         try {
-            epoch = epochs.draw(budget, shield);
+            epoch = fences.draw(budget);
             return true;
         } catch (ProbeFailedException | IncompatibleStateException e) {
             if (holder.look(names.slot(1), budget.end()) == QueueAnswer.ABSENT) {

@@ -14,7 +14,6 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -82,16 +81,14 @@ class FailureTest {
         try (RabbitConnections connections = new RabbitConnections(
                         RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
                 ProbeConnection probes = new ProbeConnection(connections);
-                InterruptShield shield = new InterruptShield();
                 Connection observer = Rabbit.connection()) {
             CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
             TakenSlots taken = new TakenSlots(
                     names,
                     new HolderConnection(connections, "a test", lost::add, budget.end()),
-                    new QueueSight(probes),
+                    new QueueSight(connections, probes),
                     new FenceStream(connections, probes, names),
-                    budget,
-                    shield);
+                    budget);
             assertThat(taken.declare(List.of(1))).isTrue();
             RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
             RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"

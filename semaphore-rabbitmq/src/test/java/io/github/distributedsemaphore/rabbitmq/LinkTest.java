@@ -5,8 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.Existence;
-import io.github.distributedsemaphore.rabbitmq.ProbeChannel.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.harness.UriAccess;
@@ -14,6 +13,7 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -52,7 +52,7 @@ class LinkTest {
                 TimeUnit.MILLISECONDS.sleep(HEARTBEAT_MILLIS / PHASES);
             }
             try (LinkFault silence = proxy.stall()) {
-                watch(probes, permits);
+                watch(new QueueSight(connections, probes), permits);
                 assertThat(silence.strikes()).isPositive();
             }
             holders.forEach(SemaphoreClient::close);
@@ -61,7 +61,7 @@ class LinkTest {
     }
 
     /** Looks without a pause, so that an overlap of some milliseconds would be seen. */
-    private static void watch(ProbeConnection probes, List<Permit> permits) throws ProbeFailedException {
+    private static void watch(QueueSight sight, List<Permit> permits) throws ProbeFailedException {
         long cut = System.nanoTime();
         List<String> holds = permits.stream()
                 .map(permit -> new QueueNames(permit.semaphoreName()).hold(permit.slot()))
@@ -71,7 +71,7 @@ class LinkTest {
         int looks = 0;
         while (freed.size() < permits.size()) {
             permits.stream().filter(Permit::isValid).forEach(permit -> sure.put(permit, permit.validUntil()));
-            List<Existence> found = probes.probe(holds, Deadline.NEVER);
+            BitSet present = sight.probe(holds, Deadline.NEVER);
             long now = System.nanoTime();
             looks++;
             assertThat(Duration.ofNanos(now - cut))
@@ -79,7 +79,7 @@ class LinkTest {
                     .isLessThan(DETECTION);
             for (int i = 0; i < permits.size(); i++) {
                 Permit permit = permits.get(i);
-                if (found.get(i) == Existence.ABSENT && freed.add(permit)) {
+                if (!present.get(i) && freed.add(permit)) {
                     assertThat(permit.isValid())
                             .as("a permit whose slot is free")
                             .isFalse();

@@ -23,6 +23,7 @@ class QueueNamesTest {
             assertThat(all.add(names.mutex())).isTrue();
             assertThat(all.add(names.collector())).isTrue();
             assertThat(all.add(names.fences())).isTrue();
+            assertThat(all.add(names.waiters())).isTrue();
             for (int slot : List.of(1, 11, 1_000)) {
                 assertThat(all.add(names.slot(slot))).isTrue();
                 assertThat(all.add(names.hold(slot))).isTrue();

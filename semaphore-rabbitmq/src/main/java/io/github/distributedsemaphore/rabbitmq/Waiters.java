@@ -1,0 +1,263 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.spi.BackendSession;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which client a release wakes. All clients that wait at a semaphore are consumers of one queue. A release puts a message there
+ * that names the slot, and the broker gives it to the next of them in turn. So a slot that is free wakes one client, however
+ * many wait. The queue is there only while somebody waits, so a message that comes back says that nobody does.
+ *
+ * <p>A client that cannot use the message passes it on, a few times at most. Nothing depends on these messages: a client
+ * also looks on a timer. Between two such looks it asks nothing of the broker unless it is notified. Thread-safe.
+ */
+final class Waiters {
+    private static final Logger LOG = LoggerFactory.getLogger(Waiters.class);
+
+    /**
+     * Durable, because brokers give up queues that are neither that nor exclusive. A message that nobody takes is soon too old.
+     * The queue ends with its last consumer, and by its expiration if there never was one.
+     */
+    private static final Map<String, Object> ARGUMENTS =
+            Map.of("x-queue-type", "classic", "x-max-length", 1_000, "x-message-ttl", 1_000, "x-expires", 60_000);
+
+    private static final int TRIES_TO_CONSUME = 3;
+
+    /** How often a message is passed on by clients that cannot use it. */
+    private static final int MOST_HOPS = 3;
+
+    /**
+     * How long a slot that was given back is left to others that wait. They have to be notified and to declare, which takes a
+     * few round trips; this client itself would nearly always be faster.
+     */
+    private static final Duration TURN = Duration.ofMillis(30);
+
+    /** How long a message may lie here until a caller asks for its slot. */
+    private static final Duration UNUSED = Duration.ofMillis(20);
+
+    private static final long RECHECK_NANOS = 500_000_000;
+    private static final long DEAF_RECHECK_NANOS = 100_000_000;
+    private static final long POSTPONED_NANOS = 10_000_000;
+
+    private final RabbitConnections connections;
+    private final ProbeConnection probes;
+    private final Mailbox mailbox;
+    private final QueueNames names;
+
+    /** The slots that this client was notified of and has not asked for. */
+    private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
+
+    private volatile @Nullable Channel channel;
+    private volatile Runnable hint = () -> {};
+
+    /** Whether callers of this client wait, as far as is known. */
+    private volatile boolean waiting;
+
+    /** Whether the last message did not come back, so that somebody waits, or it is not known. */
+    private volatile boolean unreturned;
+
+    private volatile Deadline turnOfOthers = Deadline.at(System.nanoTime());
+    private volatile Deadline nextLook = Deadline.at(System.nanoTime());
+
+    Waiters(RabbitConnections connections, ProbeConnection probes, Mailbox mailbox, QueueNames names) {
+        this.connections = connections;
+        this.probes = probes;
+        this.mailbox = mailbox;
+        this.names = names;
+    }
+
+    /**
+     * A message about a slot that was freed.
+     *
+     * @param slot the slot
+     * @param hops how many clients could not use the message so far
+     */
+    record Offer(int slot, int hops) {}
+
+    /** Says whether callers of this client wait. */
+    void waiting(boolean isSo) {
+        waiting = isSo;
+    }
+
+    /** Whether it is time to ask the broker for waiting callers. */
+    boolean mayLook() {
+        long now = System.nanoTime();
+        return !offers.isEmpty() || (turnOfOthers.isPast(now) && nextLook.isPast(now));
+    }
+
+    /** When it is time at the latest. */
+    Deadline nextLook() {
+        return turnOfOthers.isBefore(nextLook) ? nextLook : turnOfOthers;
+    }
+
+    /** Takes the slots that this client was notified of. */
+    List<Offer> takeOffers() {
+        List<Offer> taken = new ArrayList<>();
+        for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+            taken.add(offer);
+        }
+        return taken;
+    }
+
+    /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
+    void refused(boolean postponed) {
+        boolean listening = isListening();
+        long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
+        nextLook = Deadline.at(
+                System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
+    }
+
+    /** Something changed of which no message tells more. */
+    void lookNow() {
+        nextLook = Deadline.at(System.nanoTime());
+        hint.run();
+    }
+
+    private boolean isListening() {
+        Channel present = channel;
+        return present != null && present.isOpen() && mailbox.isOpen();
+    }
+
+    /**
+     * Slots were given back: offers each to a client that waits, and leaves others a turn if they wait.
+     *
+     * @return whether others may be waiting
+     */
+    boolean released(Collection<Integer> slots) {
+        if (slots.isEmpty()) {
+            return false;
+        }
+        // That of the release before: whether this one's comes back is not known yet.
+        boolean others = unreturned;
+        unreturned = true;
+        slots.forEach(slot -> mailbox.offer(names, new Offer(slot, 0)));
+        if (others) {
+            turnOfOthers = Deadline.after(System.nanoTime(), TURN);
+            if (waiting && isListening()) {
+                refused(false);
+            }
+        }
+        return others;
+    }
+
+    /** The message of a release came back. */
+    void nobodyWaits() {
+        unreturned = false;
+        turnOfOthers = Deadline.at(System.nanoTime());
+    }
+
+    /** A slot that this client cannot use is for another one. */
+    void passOn(Offer offer) {
+        // What the last look showed is not so any more.
+        nextLook = Deadline.at(System.nanoTime());
+        if (offer.hops < MOST_HOPS) {
+            mailbox.offer(names, new Offer(offer.slot, offer.hops + 1));
+        }
+    }
+
+    private void received(Delivery message) {
+        Offer offer = mailbox.offerIn(message, names);
+        if (offer == null) {
+            return;
+        }
+        if (offer.hops > 0 && mailbox.isOwn(message)) {
+            // Whoever else waited would have had it first.
+            nobodyWaits();
+            hint.run();
+        }
+        if (!waiting) {
+            passOn(offer);
+            return;
+        }
+        offers.add(offer);
+        hint.run();
+        connections.later(
+                () -> {
+                    if (offers.remove(offer)) {
+                        passOn(offer);
+                    }
+                },
+                UNUSED);
+    }
+
+    /** Becomes a consumer, until closed. Gives a hint when it is one, should that take longer than the budget has time. */
+    BackendSession.Watch watch(Runnable whenNotified, CallBudget budget) {
+        hint = whenNotified;
+        waiting = true;
+        // Opened again if it was lost: without it this client could pass nothing on.
+        CompletableFuture<?> listening = mailbox.listen(names.encoded());
+        CompletableFuture<@Nullable Channel> opening =
+                CompletableFuture.supplyAsync(this::consume, connections::execute);
+        Deadline patience = budget.patience(Mailbox.PATIENCE);
+        Mailbox.await(opening, patience);
+        Mailbox.await(listening, patience);
+        nextLook = Deadline.at(System.nanoTime());
+        if (!opening.isDone()) {
+            CompletableFuture<?> unused = opening.thenRun(this::lookNow);
+        }
+        return () -> {
+            waiting = false;
+            hint = () -> {};
+            nextLook = Deadline.at(System.nanoTime());
+            takeOffers().forEach(this::passOn);
+            CompletableFuture<?> unused = opening.thenAcceptAsync(
+                    opened -> {
+                        if (opened != null) {
+                            HolderConnection.abort(opened);
+                        }
+                    },
+                    connections::execute);
+        };
+    }
+
+    /** Returns null if that is not possible now. */
+    private @Nullable Channel consume() {
+        try {
+            ProbeConnection.Line line = probes.line(
+                    Deadline.after(System.nanoTime(), connections.settings().timeout()));
+            for (int i = 0; i < TRIES_TO_CONSUME && line.isOpen(); i++) {
+                // The queue may have ended with its last consumer just now, and then the broker closes the channel.
+                Channel opened = line.newChannel();
+                if (consume(opened)) {
+                    channel = opened;
+                    mailbox.listenToBroker(line, names.waiters());
+                    return opened;
+                }
+                HolderConnection.abort(opened);
+            }
+        } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
+            LOG.debug("not notified of releases", e);
+        }
+        LOG.info("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        return null;
+    }
+
+    private boolean consume(Channel opened) {
+        try {
+            opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS);
+            opened.basicConsume(names.waiters(), true, (tag, message) -> received(message), tag -> {});
+            return true;
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("not notified of releases on this channel", e);
+            return false;
+        }
+    }
+}
