@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,24 +16,37 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A redis-server of our own, on a free port of the loopback address, that writes nothing to the disk. */
+/** A redis-server of our own, on a free port of loopback addresses, that writes nothing to the disk unless it is to be restarted. */
 public final class RedisProcess implements MeasuredServer {
     private static final Duration START = Duration.ofSeconds(20);
     private static final int MOST_CLIENTS = 15_000;
 
     private final int port;
     private final Path log;
-    private final Process process;
+    private final List<String> command;
+    private Process process;
     private final RedisClient client;
     private final RedisCommands<String, String> commands;
 
     public RedisProcess(Path folder) {
+        this(folder, false, MOST_CLIENTS);
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param folder for its files
+     * @param durable whether it logs its changes, so that they outlive a restart
+     * @param mostClients how many connections it takes
+     */
+    public RedisProcess(Path folder, boolean durable, int mostClients) {
         port = freePort();
         log = folder.resolve("redis-" + port + ".log");
-        process = start(folder);
-        Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
+        command = command(folder, durable, mostClients);
+        process = start();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> process.destroyForcibly()));
         client = RedisClient.create(uri());
-        commands = connect();
+        commands = connect().sync();
     }
 
     private static int freePort() {
@@ -43,25 +57,32 @@ public final class RedisProcess implements MeasuredServer {
         }
     }
 
-    private Process start(Path folder) {
-        List<String> command = List.of(
+    private List<String> command(Path folder, boolean durable, int mostClients) {
+        return List.of(
                 "redis-server",
                 "--port",
                 Integer.toString(port),
                 "--bind",
                 "127.0.0.1",
+                "127.0.0.2",
+                "127.0.0.3",
+                "127.0.0.4",
+                "127.0.0.5",
                 "--dir",
                 folder.toString(),
                 "--save",
                 "",
                 "--appendonly",
-                "no",
+                durable ? "yes" : "no",
                 "--maxclients",
-                Integer.toString(MOST_CLIENTS));
+                Integer.toString(mostClients));
+    }
+
+    private Process start() {
         try {
             return new ProcessBuilder(command)
                     .redirectErrorStream(true)
-                    .redirectOutput(log.toFile())
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                     .start();
         } catch (IOException e) {
             throw new BrokenRunException(
@@ -69,11 +90,19 @@ public final class RedisProcess implements MeasuredServer {
         }
     }
 
-    private RedisCommands<String, String> connect() {
+    /** Ends it in order and starts it again, with what it has logged; returns when it answers. */
+    public void restart() throws InterruptedException {
+        process.destroy();
+        process.waitFor();
+        process = start();
+        connect().close();
+    }
+
+    private StatefulRedisConnection<String, String> connect() {
         long end = System.nanoTime() + START.toNanos();
         while (true) {
             try {
-                return client.connect().sync();
+                return client.connect();
             } catch (RedisConnectionException e) {
                 if (!process.isAlive() || System.nanoTime() - end > 0) {
                     close();
