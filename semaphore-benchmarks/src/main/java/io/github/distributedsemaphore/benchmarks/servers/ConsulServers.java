@@ -67,7 +67,15 @@ public final class ConsulServers implements MeasuredServer {
         for (int i = 0; i < PORTS; i++) {
             command.addAll(List.of(names.get(i), Integer.toString(port(number, i))));
         }
-        command.addAll(List.of("-dns-port", "-1", "-grpc-port", "-1", "-hcl", "disable_update_check = true"));
+        command.addAll(List.of(
+                "-dns-port",
+                "-1",
+                "-grpc-port",
+                "-1",
+                "-hcl",
+                "disable_update_check = true",
+                "-hcl",
+                "limits = { http_max_conns_per_client = 10000 }"));
         command.addAll(options);
         return command;
     }

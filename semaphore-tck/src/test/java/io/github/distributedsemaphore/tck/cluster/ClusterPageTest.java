@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.LongSummaryStatistics;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +26,7 @@ class ClusterPageTest {
     private static List<JsonObject> reports() throws IOException {
         List<JsonObject> reports = new ArrayList<>();
         try (Stream<Path> files = Files.list(REPORTS)) {
-            for (Path file : files.sorted().toList()) {
+            for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                 reports.add(JsonParser.parseString(Files.readString(file)).getAsJsonObject());
             }
         }
@@ -36,15 +37,30 @@ class ClusterPageTest {
         StringBuilder text = new StringBuilder();
         for (JsonObject report : reports()) {
             text.append("\n## ").append(report.get("form").getAsString()).append("\n\n");
-            text.append("Seed ").append(report.get("seed").getAsLong()).append(".\n\n");
+            JsonArray histories = report.getAsJsonArray("histories");
+            text.append(about(report, histories));
             text.append(
                     "| fault | strikes (new leader; repaired) | grants a second | nobody is granted anything: median, longest |"
                             + " permits kept | overlaps, the longest | violations |\n");
             text.append("| --- | --- | --- | --- | --- | --- | --- |\n");
-            JsonArray histories = report.getAsJsonArray("histories");
             histories.forEach(history -> text.append(row(history.getAsJsonObject())));
         }
         return text.toString();
+    }
+
+    private static String about(JsonObject report, JsonArray histories) {
+        LongSummaryStatistics seconds = histories.asList().stream()
+                .mapToLong(history -> number(history.getAsJsonObject(), "millis") / 1_000)
+                .summaryStatistics();
+        String remark = report.has("remark") ? " " + report.get("remark").getAsString() : "";
+        return String.format(
+                Locale.ROOT,
+                "Seed %d. %d faults, %d to %d s each, the waits for the cluster to be whole included.%s%n%n",
+                report.get("seed").getAsLong(),
+                histories.size(),
+                seconds.getMin(),
+                seconds.getMax(),
+                remark);
     }
 
     private static String row(JsonObject history) {

@@ -1,0 +1,12 @@
+package io.github.distributedsemaphore.jdbc;
+
+import io.github.distributedsemaphore.tck.SoakTck;
+import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
+
+/** Hours of quiet traffic on a real PostgreSQL. Only with {@code -Dtck.soak=2h}. */
+class SoakTest extends SoakTck {
+    @Override
+    protected SemaphoreTckHarness harness() {
+        return new PostgresHarness();
+    }
+}
