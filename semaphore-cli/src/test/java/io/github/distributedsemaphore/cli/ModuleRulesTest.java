@@ -49,17 +49,18 @@ final class ModuleRulesTest {
     private static final int MOST_FILES = 22;
 
     /** Packages that were larger when the limit came: they may shrink, and then the number here shrinks with them. */
-    private static final Map<String, Integer> LARGER =
-            Map.of("", 33, ".internal", 26, ".cli", 31);
+    private static final Map<String, Integer> LARGER = Map.of("", 33, ".internal", 26, ".cli", 31);
 
     @ArchTest
     static void packagesHaveRoomsThatOneFindsAtFirstLook(JavaClasses types) {
         Map<String, Long> files = types.stream()
                 .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
                 .collect(Collectors.groupingBy(JavaClass::getPackageName, TreeMap::new, Collectors.counting()));
-        assertThat(files).isNotEmpty().allSatisfy((name, count) -> assertThat(count)
-                .as("files of package %s", name)
-                .isLessThanOrEqualTo(LARGER.getOrDefault(name.substring(ROOT.length()), MOST_FILES)));
+        assertThat(files)
+                .isNotEmpty()
+                .allSatisfy((name, count) -> assertThat(count)
+                        .as("files of package %s", name)
+                        .isLessThanOrEqualTo(LARGER.getOrDefault(name.substring(ROOT.length()), MOST_FILES)));
         LARGER.forEach((name, allowed) -> assertThat(files.get(ROOT + name))
                 .as("files of package %s, for which %s are allowed here: take the lower number", name, allowed)
                 .isEqualTo(allowed.longValue()));
@@ -71,12 +72,14 @@ final class ModuleRulesTest {
 
     @ArchTest
     static void noPackagesOfAModuleKnowEachOtherInACircle(JavaClasses types) {
-        List<Set<String>> circles =
-                circles(types, type -> type.getPackageName().substring(ROOT.length()), (from, to) -> moduleOf(from)
-                        .equals(moduleOf(to)));
-        assertThat(circles).allSatisfy(circle -> assertThat(KNOWN_CIRCLES)
-                .as("packages of one module that know each other in a circle: %s", circle)
-                .anyMatch(known -> known.containsAll(circle)));
+        List<Set<String>> circles = circles(
+                types,
+                type -> type.getPackageName().substring(ROOT.length()),
+                (from, to) -> moduleOf(from).equals(moduleOf(to)));
+        assertThat(circles)
+                .allSatisfy(circle -> assertThat(KNOWN_CIRCLES)
+                        .as("packages of one module that know each other in a circle: %s", circle)
+                        .anyMatch(known -> known.containsAll(circle)));
     }
 
     /** The most files of the engine that know each other in a circle. */
@@ -86,9 +89,11 @@ final class ModuleRulesTest {
     static void theEngineCanBeReadOneFileAfterTheOther(JavaClasses types) {
         List<Set<String>> circles =
                 circles(types, ModuleRulesTest::fileOf, (from, to) -> isOfEngine(from) && isOfEngine(to));
-        assertThat(circles).isNotEmpty().allSatisfy(circle -> assertThat(circle)
-                .as("files of the engine that know each other in a circle")
-                .hasSizeLessThanOrEqualTo(LARGEST_CIRCLE));
+        assertThat(circles)
+                .isNotEmpty()
+                .allSatisfy(circle -> assertThat(circle)
+                        .as("files of the engine that know each other in a circle")
+                        .hasSizeLessThanOrEqualTo(LARGEST_CIRCLE));
     }
 
     private static boolean isOfEngine(JavaClass type) {

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
@@ -10,6 +9,7 @@ import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;

@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;

@@ -1,10 +1,10 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
+import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -16,6 +15,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;

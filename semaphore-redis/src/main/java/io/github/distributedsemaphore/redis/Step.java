@@ -38,8 +38,8 @@ record Step(
         boolean leaveQueue,
         List<String> hints) {
     /** Does nothing. */
-    static final Step NOTHING = new Step(
-            List.of(), List.of(), List.of(), List.of(), 1, 0, null, false, false, 0, false, List.of());
+    static final Step NOTHING =
+            new Step(List.of(), List.of(), List.of(), List.of(), 1, 0, null, false, false, 0, false, List.of());
 
     /** An attempt at one slot. */
     record Claim(int slot) {}

@@ -1,10 +1,10 @@
 package io.github.distributedsemaphore.redis.net;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;

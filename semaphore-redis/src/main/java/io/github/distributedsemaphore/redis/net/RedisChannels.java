@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.redis.net;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisFuture;

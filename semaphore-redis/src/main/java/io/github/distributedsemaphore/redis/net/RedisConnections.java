@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.redis.net;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.redis.net;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;

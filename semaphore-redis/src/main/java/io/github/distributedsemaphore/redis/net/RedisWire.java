@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.redis.net;
 
-import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;

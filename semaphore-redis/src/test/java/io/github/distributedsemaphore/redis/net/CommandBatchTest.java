@@ -35,7 +35,8 @@ class CommandBatchTest {
 
     @BeforeEach
     void connect() {
-        connections = new RedisConnections(ServerSettings.from(BackendUri.parse(RedisServer.address()), Duration.ofSeconds(2)), true);
+        connections = new RedisConnections(
+                ServerSettings.from(BackendUri.parse(RedisServer.address()), Duration.ofSeconds(2)), true);
         key = "test-" + UUID.randomUUID();
         wire = connections.open(key, connections.callDeadline());
         CommandBatch fill = new CommandBatch();

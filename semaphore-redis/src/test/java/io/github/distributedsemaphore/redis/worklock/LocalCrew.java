@@ -13,7 +13,8 @@ final class LocalCrew implements Crew {
     private final Map<String, Thread> threads = new ConcurrentHashMap<>();
 
     LocalCrew(int port, Told told) {
-        this.connections = new LockConnections(ServerSettings.from(BackendUri.parse("redis://127.0.0.1:" + port), RedisWorkLock.TIMEOUT));
+        this.connections = new LockConnections(
+                ServerSettings.from(BackendUri.parse("redis://127.0.0.1:" + port), RedisWorkLock.TIMEOUT));
         this.told = told;
     }
 

@@ -90,7 +90,8 @@ final class Workers implements AutoCloseable {
     }
 
     LockConnections connections(String uri) {
-        LockConnections connections = new LockConnections(ServerSettings.from(BackendUri.parse(uri), RedisWorkLock.TIMEOUT));
+        LockConnections connections =
+                new LockConnections(ServerSettings.from(BackendUri.parse(uri), RedisWorkLock.TIMEOUT));
         resources.add(0, connections::close);
         return connections;
     }
