@@ -7,6 +7,6 @@ import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 class SoakTest extends SoakTck {
     @Override
     protected SemaphoreTckHarness harness() {
-        return ConsulHarness.ofNode();
+        return new ConsulTckTest().harness();
     }
 }

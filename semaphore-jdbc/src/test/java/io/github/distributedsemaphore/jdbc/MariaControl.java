@@ -28,7 +28,7 @@ final class MariaControl implements ServerControl {
 
     @Override
     public boolean isRunning() {
-        return server.isRunning();
+        return server.process.isRunning();
     }
 
     @Override
@@ -38,12 +38,12 @@ final class MariaControl implements ServerControl {
 
     @Override
     public void stop() {
-        server.stop();
+        server.process.stop();
     }
 
     @Override
     public void kill() {
-        server.kill();
+        server.process.kill();
     }
 
     @Override
@@ -53,12 +53,12 @@ final class MariaControl implements ServerControl {
 
     @Override
     public String incarnation() {
-        return Long.toString(server.pid());
+        return Long.toString(server.process.process().pid());
     }
 
     @Override
     public List<Long> processes() {
-        return List.of(server.pid());
+        return server.process.processes();
     }
 
     @Override

@@ -7,6 +7,6 @@ import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 class SoakTest extends SoakTck {
     @Override
     protected SemaphoreTckHarness harness() {
-        return RabbitTckTest.onBroker();
+        return new RabbitTckTest().harness();
     }
 }

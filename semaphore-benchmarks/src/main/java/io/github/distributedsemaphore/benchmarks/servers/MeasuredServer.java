@@ -31,7 +31,7 @@ public interface MeasuredServer extends AutoCloseable {
         } catch (UncheckedIOException e) {
             throw new BrokenRunException("no " + command.get(0) + "; install it (" + install + ")", e);
         } catch (IllegalStateException e) {
-            throw new BrokenRunException(e.getMessage(), e);
+            throw new BrokenRunException(String.valueOf(e.getMessage()), e);
         }
     }
 
