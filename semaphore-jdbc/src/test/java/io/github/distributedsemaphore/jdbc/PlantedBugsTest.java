@@ -17,8 +17,8 @@ class PlantedBugsTest {
                     "1.7",
                     "of which was said that it changed nothing",
                     "semaphore-jdbc",
-                    "jdbc/JdbcStore.java",
-                    "Dialect.translated(e, sent[0], where)",
+                    "jdbc/Connections.java",
+                    "Dialect.translated(e, changes, where)",
                     "Dialect.translated(e, false, where)"),
             support(
                     "validity is counted from the answer",
