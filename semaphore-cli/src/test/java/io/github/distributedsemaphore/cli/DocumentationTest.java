@@ -134,7 +134,8 @@ final class DocumentationTest {
         List<String> unknown = new ArrayList<>();
         int names = 0;
         for (Path document : documents()) {
-            if (!document.startsWith(ROOT.resolve("docs/internals"))) {
+            // What PIT found is the record of a day, with the names of that day.
+            if (!document.startsWith(ROOT.resolve("docs/internals")) || document.endsWith("mutants.md")) {
                 continue;
             }
             for (MatchResult name :
