@@ -116,7 +116,7 @@ final class SessionCalls {
      * Thread-safe.
      */
     static final class SideBySide {
-        /** Of the eight connections that a client has for everything but watches. */
+        /** How many of the client's eight connections for other requests than watches it may use. */
         private static final int AT_ONCE = 6;
 
         private final Executor helpers;

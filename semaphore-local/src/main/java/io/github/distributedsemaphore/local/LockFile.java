@@ -89,7 +89,7 @@ final class LockFile {
         return OPEN.size();
     }
 
-    /** Ends its use. Who has locks on it has given them back before. */
+    /** Ends its use. The caller has given back its locks on it before. */
     void close() {
         note(key, file, false);
     }
