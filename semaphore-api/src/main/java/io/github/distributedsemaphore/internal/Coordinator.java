@@ -175,7 +175,12 @@ final class Coordinator implements HeldPermit.Owner {
     }
 
     private static boolean areReported(List<PendingRelease> releases) {
-        return releases.stream().allMatch(PendingRelease::isReported);
+        for (PendingRelease release : releases) {
+            if (!release.isReported()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     @Override

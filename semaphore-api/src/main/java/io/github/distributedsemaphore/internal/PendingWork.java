@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -234,12 +235,19 @@ final class PendingWork {
                 boolean waiting,
                 int generation,
                 long sent) {
-            ExchangeRequest request = new ExchangeRequest(
-                    releases.stream().map(release -> release.hold().hold()).toList(),
-                    calls.stream().map(AcquireCall::wanted).toList(),
-                    epochs,
-                    waiting,
-                    (int) calls.stream().takeWhile(AcquireCall::isOnce).count());
+            List<Hold> giveBack = new ArrayList<>(releases.size());
+            for (PendingRelease release : releases) {
+                giveBack.add(release.hold().hold());
+            }
+            List<Integer> wants = new ArrayList<>(calls.size());
+            int attempts = 0;
+            boolean leading = true;
+            for (AcquireCall call : calls) {
+                leading &= call.isOnce();
+                attempts += leading ? 1 : 0;
+                wants.add(call.wanted());
+            }
+            ExchangeRequest request = new ExchangeRequest(giveBack, wants, epochs, waiting, attempts);
             return new Batch(List.copyOf(releases), List.copyOf(calls), request, generation, sent);
         }
 

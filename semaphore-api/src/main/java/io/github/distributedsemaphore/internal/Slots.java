@@ -70,11 +70,13 @@ final class Slots {
 
     /** The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back. */
     void grant(AcquireCall call, List<Hold> granted, long takenAt, Deadline validUntil) {
-        List<SlotHold> news = granted.stream()
-                .map(hold -> new SlotHold(hold, takenAt, validUntil))
-                .toList();
-        boolean sure =
-                !validUntil.isPast(environment.nanoTime()) && news.stream().noneMatch(this::isLostEarly);
+        List<SlotHold> news = new ArrayList<>(granted.size());
+        boolean sure = !validUntil.isPast(environment.nanoTime());
+        for (Hold hold : granted) {
+            SlotHold taken = new SlotHold(hold, takenAt, validUntil);
+            news.add(taken);
+            sure &= !isLostEarly(taken);
+        }
         if (sure && !call.isDone() && !queue.isClosed()) {
             queue.remove(call);
             news.forEach(this::add);

@@ -23,7 +23,10 @@ import picocli.CommandLine.Option;
 /** Measures the cells of one backend. */
 abstract class CellsCommand implements Runnable {
     private static final int ROUNDS = 11;
-    private static final int WARM_UPS = 8;
+
+    /** For so long the compiler is busy with code that sixteen threads go through on two processors. */
+    private static final Duration SHORTEST_WARM_UP = Duration.ofSeconds(10);
+
     private static final Duration LONGEST_WARM_UP = Duration.ofSeconds(90);
     private static final int QUICK_ROUNDS = 3;
     private static final int QUICK_FACTOR = 3;
@@ -143,8 +146,8 @@ abstract class CellsCommand implements Runnable {
         }
         int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
         return quick
-                ? new RunSettings(counted, 1, Duration.ZERO, QUICK_FACTOR, workerMain, workerOptions)
-                : new RunSettings(counted, WARM_UPS, LONGEST_WARM_UP, 1, workerMain, workerOptions);
+                ? new RunSettings(counted, Duration.ZERO, Duration.ZERO, QUICK_FACTOR, workerMain, workerOptions)
+                : new RunSettings(counted, SHORTEST_WARM_UP, LONGEST_WARM_UP, 1, workerMain, workerOptions);
     }
 
     private List<Cell> chosen() {

@@ -247,7 +247,11 @@ final class Attempt {
 
     /** How many permits are wanted that are not there yet. */
     int wanted() {
-        return claiming ? Math.max(0, open().stream().mapToInt(Open::permits).sum() - spare.size()) : 0;
+        int wanted = 0;
+        for (int i = 0; claiming && i < answers.length; i++) {
+            wanted += answers[i] == null ? request.wants().get(i) : 0;
+        }
+        return Math.max(0, wanted - spare.size());
     }
 
     /** Whether any of the callers goes on waiting. There may be others that do, for whom nothing is asked now. */

@@ -131,6 +131,9 @@ final class Ledger {
     }
 
     List<Hold> takeOwed() {
+        if (strays.isEmpty()) {
+            return List.of();
+        }
         List<Hold> owed = strays.stream().filter(this::has).toList();
         strays.clear();
         return owed;

@@ -2,9 +2,9 @@ package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -63,9 +63,7 @@ final class Planner {
         }
         int within = view.free().size()
                 + attempt.spare().size()
-                + (int) attempt.toGiveBack().stream()
-                        .filter(hold -> hold.slot() <= view.limit())
-                        .count();
+                + within(attempt.toGiveBack(), view.limit()).size();
         return attempt.open().stream().anyMatch(open -> open.permits() > 1 && open.permits() <= within);
     }
 
@@ -77,8 +75,7 @@ final class Planner {
     Step next(Attempt attempt, View view) {
         Control control = view.control();
         List<Hold> owed = List.copyOf(attempt.toGiveBack());
-        List<Hold> usable =
-                owed.stream().filter(hold -> hold.slot() <= view.limit()).toList();
+        List<Hold> usable = within(owed, view.limit());
         List<Attempt.Open> open = control == null ? List.of() : attempt.open();
         Room room = attempt.isClaiming() && control != null ? room(attempt, view, usable.size()) : Room.NONE;
         int wanted = 0;
@@ -132,6 +129,12 @@ final class Planner {
                 hints);
     }
 
+    private static List<Hold> within(Collection<Hold> holds, int limit) {
+        return holds.isEmpty()
+                ? List.of()
+                : holds.stream().filter(hold -> hold.slot() <= limit).toList();
+    }
+
     /**
      * How many slots this session may take, those that it has in hand included.
      *
@@ -146,9 +149,10 @@ final class Planner {
     private Room room(Attempt attempt, View view, int released) {
         int free = view.free().size();
         List<View.Waiter> before = attempt.isForWaiters() ? view.ahead(liveness.client()) : List.of();
-        int ahead = (int) before.stream()
-                .filter(waiter -> !attempt.served().contains(waiter.client()))
-                .count();
+        int ahead = 0;
+        for (View.Waiter waiter : before) {
+            ahead += attempt.served().contains(waiter.client()) ? 0 : 1;
+        }
         int kept = Math.max(0, released - ahead);
         boolean passesOver = released == 0 && queuedAs == 0 && isTurn();
         int left = passesOver ? 0 : Math.max(0, before.size() - released);
@@ -183,21 +187,31 @@ final class Planner {
         if (count <= 0) {
             return List.of();
         }
-        List<Integer> free = new ArrayList<>(view.free());
-        free.removeIf(slot -> ledger.holdOf(slot) != null);
+        List<Integer> free = view.free();
         if (attempt.hasMissed()) {
+            free = new ArrayList<>(free);
             Collections.shuffle(free, ThreadLocalRandom.current());
         }
-        Set<Integer> chosen = new LinkedHashSet<>();
-        Set<Integer> known = new HashSet<>(free);
-        ledger.recent().stream().filter(known::contains).limit(count).forEach(chosen::add);
-        free.stream().limit(count).filter(slot -> chosen.size() < count).forEach(chosen::add);
-        return chosen.stream().limit(count).map(Step.Claim::new).toList();
+        List<Step.Claim> chosen = new ArrayList<>(count);
+        for (Integer slot : ledger.recent()) {
+            choose(slot, free.contains(slot), count, chosen);
+        }
+        for (int i = 0; i < free.size() && chosen.size() < count; i++) {
+            choose(free.get(i), true, count, chosen);
+        }
+        return chosen;
+    }
+
+    private void choose(int slot, boolean free, int count, List<Step.Claim> chosen) {
+        Step.Claim claim = new Step.Claim(slot);
+        if (free && chosen.size() < count && ledger.holdOf(slot) == null && !chosen.contains(claim)) {
+            chosen.add(claim);
+        }
     }
 
     /** Hands what is freed to those that wait, as long as the first of them can be given one. */
     private List<Step.Hand> hands(Attempt attempt, View view, List<Hold> freed, List<View.Waiter> queue) {
-        if (freed.isEmpty() || view.control() == null || !mayHandOver(view)) {
+        if (freed.isEmpty() || queue.isEmpty() || view.control() == null || !mayHandOver(view)) {
             return List.of();
         }
         List<Step.Hand> hands = new ArrayList<>();
@@ -229,15 +243,16 @@ final class Planner {
 
     /** The first in the queue hear of what is freed and goes to nobody, also if it may not be enough for them. */
     private List<String> hints(Attempt attempt, View view, List<Hold> freed, List<Step.Hand> hands) {
-        long within = freed.stream().filter(hold -> hold.slot() <= view.limit()).count();
+        List<String> others = view.others(liveness.client());
+        if (others.isEmpty()) {
+            return List.of();
+        }
         Set<String> served = new HashSet<>(attempt.served());
         hands.forEach(hand -> served.add(hand.client()));
-        return within == 0
-                ? List.of()
-                : view.others(liveness.client()).stream()
-                        .filter(waiter -> !served.contains(waiter))
-                        .limit(within)
-                        .toList();
+        return others.stream()
+                .filter(waiter -> !served.contains(waiter))
+                .limit(within(freed, view.limit()).size())
+                .toList();
     }
 
     /**
@@ -320,6 +335,6 @@ final class Planner {
     }
 
     boolean othersWait(View view) {
-        return view.waiters().stream().anyMatch(waiter -> !waiter.client().equals(liveness.client()));
+        return !view.others(liveness.client()).isEmpty();
     }
 }

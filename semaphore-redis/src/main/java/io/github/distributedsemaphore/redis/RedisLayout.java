@@ -45,10 +45,20 @@ final class RedisLayout {
 
     private final String name;
     private final String tag;
+    private final String control;
+    private final String free;
+    private final String epochs;
+    private final String lives;
+    private final String waiters;
 
     RedisLayout(String prefix, String name) {
         this.name = name;
         this.tag = "{" + prefix + ":" + name + "}";
+        this.control = tag + ":c";
+        this.free = tag + ":f";
+        this.epochs = tag + ":e";
+        this.lives = tag + ":l";
+        this.waiters = tag + ":w";
     }
 
     /** The set of the names of all semaphores; for listing only. */
@@ -67,12 +77,12 @@ final class RedisLayout {
 
     /** Hash: the limit, and what else decisions depend on. */
     String control() {
-        return tag + ":c";
+        return control;
     }
 
     /** Set: the slots that nobody holds. */
     String free() {
-        return tag + ":f";
+        return free;
     }
 
     /** Set: the slots that a client holds. Only a client in {@link #lives} has one. */
@@ -87,12 +97,12 @@ final class RedisLayout {
 
     /** Hash: slot to the number of epochs given out for it. */
     String epochs() {
-        return tag + ":e";
+        return epochs;
     }
 
     /** Sorted set: client to its deadline in milliseconds of the server's time. A client that is not in it holds nothing. */
     String lives() {
-        return tag + ":l";
+        return lives;
     }
 
     /**
@@ -100,7 +110,7 @@ final class RedisLayout {
      * not to be given a slot, because the first of its callers wants several permits, or because it does not listen yet.
      */
     String waiters() {
-        return tag + ":w";
+        return waiters;
     }
 
     /** The keys of {@link #FORMER_FORMAT} that have no counterpart. */

@@ -50,6 +50,7 @@ final class RedisLiveness {
     private final ExclusiveWire transactions;
     private final RedisSettings settings;
     private final Duration lease;
+    private final Replicas replicas;
     private final ServerClock clock = new ServerClock();
     private final String session = newSession();
     private final Ledger ledger = new Ledger();
@@ -69,6 +70,7 @@ final class RedisLiveness {
         this.transactions = transactions;
         this.settings = settings;
         this.lease = settings.lease();
+        this.replicas = settings.replicas(settings.timeout());
     }
 
     /** The name under which this session lives. */
@@ -199,7 +201,7 @@ final class RedisLiveness {
 
     /** What has to have a grant before it counts. */
     Replicas replicas() {
-        return settings.replicas(settings.timeout());
+        return replicas;
     }
 
     Duration lease() {
@@ -224,8 +226,8 @@ final class RedisLiveness {
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(living));
-        Replicas replicas = settings.replicas(settings.renewal());
-        int confirmed = replicas.ask(batch);
+        Replicas confirming = settings.replicas(settings.renewal());
+        int confirmed = confirming.ask(batch);
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));
         clock.read(sent, micros);
@@ -234,7 +236,7 @@ final class RedisLiveness {
         if (score.isNil()) {
             return new Renewal(Deadline.at(sent), Set.copyOf(asked), Set.of());
         }
-        requireConfirmed(replicas, replies, confirmed);
+        requireConfirmed(confirming, replies, confirmed);
         Control found = Control.parse(layout, replies.get(control));
         if (found == null) {
             keepRecords();
@@ -265,9 +267,9 @@ final class RedisLiveness {
         }
     }
 
-    private void requireConfirmed(Replicas replicas, Replies replies, int confirmed) {
+    private void requireConfirmed(Replicas asked, Replies replies, int confirmed) {
         try {
-            replicas.require(replies, confirmed);
+            asked.require(replies, confirmed);
         } catch (RedisErrorException e) {
             throw RedisFailures.certain(layout.what(), e);
         }

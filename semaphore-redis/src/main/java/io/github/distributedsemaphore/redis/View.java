@@ -134,6 +134,9 @@ record View(
 
     /** The clients in the queue without this one. */
     List<String> others(String client) {
+        if (waiters.isEmpty()) {
+            return List.of();
+        }
         return waiters.stream()
                 .map(Waiter::client)
                 .filter(waiter -> !waiter.equals(client))

@@ -7,7 +7,7 @@ import java.util.List;
  * How long and how often is measured.
  *
  * @param rounds how many rounds count
- * @param warmUps how many come before them, at least
+ * @param shortestWarmUp how long each variant works before them, at least; once in any case
  * @param longestWarmUp how long a variant that is slow may go on with that
  * @param shortenedBy by which factor rounds are shorter than the cell says
  * @param workerMain the class that a worker starts with
@@ -15,7 +15,7 @@ import java.util.List;
  */
 public record RunSettings(
         int rounds,
-        int warmUps,
+        Duration shortestWarmUp,
         Duration longestWarmUp,
         int shortenedBy,
         Class<?> workerMain,
@@ -25,8 +25,8 @@ public record RunSettings(
 
     /** Whether a variant needs another warm-up after so many, in which it has made so many pairs of its own. */
     public boolean isCold(Cell cell, int warmUpsDone, long pairs) {
-        return warmUpsDone < warmUps
-                || (pairs < WARM_PAIRS && warmUpsDone * cell.roundMillis() < longestWarmUp.toMillis());
+        long millis = warmUpsDone * cell.roundMillis();
+        return millis < shortestWarmUp.toMillis() || (pairs < WARM_PAIRS && millis < longestWarmUp.toMillis());
     }
 
     public long roundMillis(Cell cell) {

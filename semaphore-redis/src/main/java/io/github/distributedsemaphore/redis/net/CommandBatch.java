@@ -178,7 +178,11 @@ public final class CommandBatch {
 
     /** The replies, once all have arrived. */
     Replies replies() {
-        return new Replies(outputs.stream().map(ReplyOutput::reply).toList(), multi, exec);
+        List<Reply> replies = new ArrayList<>(outputs.size());
+        for (ReplyOutput output : outputs) {
+            replies.add(output.reply());
+        }
+        return new Replies(replies, multi, exec);
     }
 
     /**
@@ -186,8 +190,8 @@ public final class CommandBatch {
      * transaction does not undo the others, so each has to be looked at.
      */
     private static final class ReplyOutput extends CommandOutput<String, String, Reply> {
-        /** The lists that are not complete yet, the innermost first; a nil list is open and takes nothing. */
-        private final Deque<Frame> open = new ArrayDeque<>(2);
+        /** The lists that are not complete yet, the innermost first; a nil list is open and takes nothing. Null before the first. */
+        private @Nullable Deque<Frame> open;
 
         private record Frame(@Nullable List<Reply> elements) {}
 
@@ -212,7 +216,7 @@ public final class CommandBatch {
 
         @Override
         public void setError(ByteBuffer error) {
-            if (open.isEmpty()) {
+            if (open == null || open.isEmpty()) {
                 super.setError(error);
             } else {
                 add(new Reply(new Reply.Failure(decodeString(error))));
@@ -223,18 +227,21 @@ public final class CommandBatch {
         public void multi(int count) {
             List<Reply> elements = count < 0 ? null : new ArrayList<>(count);
             add(elements == null ? Reply.NIL : new Reply(elements));
+            if (open == null) {
+                open = new ArrayDeque<>(2);
+            }
             open.push(new Frame(elements));
         }
 
         @Override
         public void complete(int depth) {
-            if (open.size() > depth) {
+            if (open != null && open.size() > depth) {
                 open.pop();
             }
         }
 
         private void add(Reply reply) {
-            Frame frame = open.peek();
+            Frame frame = open == null ? null : open.peek();
             if (frame == null) {
                 output = reply;
             } else if (frame.elements() != null) {

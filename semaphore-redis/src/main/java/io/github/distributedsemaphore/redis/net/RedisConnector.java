@@ -46,25 +46,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; nothing here blocks but {@link #close}.
  */
 public final class RedisConnector {
-    private static final int THREADS = 2;
-
     private final ServerSettings settings;
     private final ClientResources resources;
     private final RedisClient client;
 
     RedisConnector(ServerSettings settings) {
         this.settings = settings;
-        this.resources = ClientResources.builder()
-                .ioThreadPoolSize(THREADS)
-                .computationThreadPoolSize(THREADS)
-                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .nettyCustomizer(new NettyCustomizer() {
-                    @Override
-                    public void afterChannelInitialized(Channel channel) {
-                        channel.pipeline().addLast(new CommandBatch.Unpacking());
-                    }
-                })
-                .build();
+        this.resources = SharedThreads.take();
         this.client = new CommandsClient(resources);
         ClientOptions.Builder options = ClientOptions.builder()
                 .autoReconnect(false)
@@ -166,9 +154,63 @@ public final class RedisConnector {
         Future<?> unused = stage.toCompletableFuture();
     }
 
+    /** To be called once. */
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
-        InterruptShield.await(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
-        InterruptShield.await(resources.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        try {
+            InterruptShield.await(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
+        } finally {
+            Future<?> end = SharedThreads.giveBack(atMost);
+            if (end != null) {
+                InterruptShield.await(end, deadline);
+            }
+        }
+    }
+
+    /**
+     * The threads of the connections, which all clients of this process share: with threads of its own for each of sixteen clients, a
+     * pair of acquire and release costs several times the processor time. They begin with the first client and end with the last.
+     */
+    private static final class SharedThreads {
+        private static final int FEWEST = 2;
+
+        private static @Nullable ClientResources resources;
+        private static int users;
+
+        static synchronized ClientResources take() {
+            ClientResources present = resources;
+            if (present == null) {
+                present = make();
+                resources = present;
+            }
+            users++;
+            return present;
+        }
+
+        /** Returns the end to wait for; null if others use them. */
+        static synchronized @Nullable Future<?> giveBack(Duration atMost) {
+            users--;
+            ClientResources present = resources;
+            if (users > 0 || present == null) {
+                return null;
+            }
+            resources = null;
+            return present.shutdown(0, atMost.toMillis(), TimeUnit.MILLISECONDS);
+        }
+
+        private static ClientResources make() {
+            int threads = Math.max(FEWEST, Runtime.getRuntime().availableProcessors());
+            return ClientResources.builder()
+                    .ioThreadPoolSize(threads)
+                    .computationThreadPoolSize(FEWEST)
+                    .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                    .nettyCustomizer(new NettyCustomizer() {
+                        @Override
+                        public void afterChannelInitialized(Channel channel) {
+                            channel.pipeline().addLast(new CommandBatch.Unpacking());
+                        }
+                    })
+                    .build();
+        }
     }
 
     /**
