@@ -27,7 +27,7 @@ abstract class CellsCommand implements Runnable {
     /** For so long the compiler is busy with code that sixteen threads go through on two processors. */
     private static final Duration SHORTEST_WARM_UP = Duration.ofSeconds(10);
 
-    private static final Duration LONGEST_WARM_UP = Duration.ofSeconds(90);
+    private static final Duration LONGEST_WARM_UP = Duration.ofSeconds(30);
     private static final int QUICK_ROUNDS = 3;
     private static final int QUICK_FACTOR = 3;
 

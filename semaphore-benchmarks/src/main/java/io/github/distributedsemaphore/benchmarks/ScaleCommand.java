@@ -64,8 +64,8 @@ final class ScaleCommand implements Runnable {
             names = "--share",
             defaultValue = "1",
             description =
-                    "how many clients share Netty's threads and all connections but that of their exchanges, so that one process"
-                            + " can carry more; Redis only; default: ${DEFAULT-VALUE}")
+                    "how many clients share all connections but that of their exchanges, so that one process can carry more;"
+                            + " Redis only; default: ${DEFAULT-VALUE}")
     private int share;
 
     @Option(names = "--restart", description = "restart the server while permits go round; Redis only")
@@ -93,8 +93,6 @@ final class ScaleCommand implements Runnable {
         if (restart && !backend.equals(REDIS)) {
             throw wrong("--restart is for redis only");
         }
-        // Pools of buffers for each of the event loops of thousands of clients would fill the memory of this process.
-        System.setProperty("io.netty.allocator.type", "unpooled");
         try {
             Path folder = Files.createTempDirectory("scale");
             try (MeasuredServer server = start(folder)) {
@@ -121,7 +119,7 @@ final class ScaleCommand implements Runnable {
 
     private MeasuredServer start(Path folder) {
         return switch (backend) {
-            case REDIS -> new RedisProcess(folder, restart, names + clients + 1_000);
+            case REDIS -> new RedisProcess(folder, restart, names + 3 * clients + 1_000);
             case "rabbitmq" -> new RabbitProcess(folder);
             case "consul" -> new ConsulServers(folder, 1);
             case "postgresql" -> new PostgresProcess(folder, 3 * clients + 10);

@@ -64,10 +64,19 @@ public final class ConsulCells {
                         LONG_ROUND_MILLIS,
                         false,
                         List.of(Variant.of(SEMAPHORE, 8, 3).holding(1_000)),
-                        List.of(Target.atLeast(
-                                10,
-                                "% of the pairs for each JVM",
-                                result -> result.figure(OURS, Sample::smallestShare)))));
+                        List.of(
+                                Target.atLeast(
+                                        where.equals(CLUSTER) ? 40 : 60,
+                                        "% of the permits' time used",
+                                        result -> result.figure(OURS, Sample::usedPercent)),
+                                Target.atMost(
+                                        200,
+                                        "ms for the longest wait",
+                                        result -> result.figure(OURS, Sample::worstMillis)),
+                                Target.atLeast(
+                                        12,
+                                        "% of the pairs for each JVM",
+                                        result -> result.figure(OURS, Sample::smallestShare)))));
     }
 
     /** The same load for everybody. */

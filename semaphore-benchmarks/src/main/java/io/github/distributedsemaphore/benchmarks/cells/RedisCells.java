@@ -50,7 +50,7 @@ public final class RedisCells {
                         4,
                         ROUND_MILLIS,
                         sides(8, PLENTY, variant -> variant),
-                        List.of(pairs(8))),
+                        List.of(pairs(20))),
                 handOver(),
                 slots(),
                 idleClients());
@@ -148,7 +148,7 @@ public final class RedisCells {
                 ROUND_MILLIS,
                 true,
                 List.of(alone, watched, names),
-                List.of(withinFirst(2, watched, alone), withinFirst(2, names, alone)));
+                List.of(withinFirst(1.3, watched, alone), withinFirst(2, names, alone)));
     }
 
     private static Cell cell(
