@@ -35,6 +35,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -49,11 +50,10 @@ public final class RedisConnector {
     private final ServerSettings settings;
     private final ClientResources resources;
     private final RedisClient client;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     RedisConnector(ServerSettings settings) {
         this.settings = settings;
-        this.resources = SharedThreads.take();
-        this.client = new CommandsClient(resources);
         ClientOptions.Builder options = ClientOptions.builder()
                 .autoReconnect(false)
                 .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
@@ -67,7 +67,11 @@ public final class RedisConnector {
                 // We wait with bounds of our own: a timer for each command would cost more than the command.
                 .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build());
         settings.tls().ifPresent(tls -> options.sslOptions(encryption(tls, settings.timeout())));
-        client.setOptions(options.build());
+        ClientOptions built = options.build();
+        // The last that can fail has passed: what is taken here is given back by close.
+        this.resources = SharedThreads.take();
+        this.client = new CommandsClient(resources);
+        client.setOptions(built);
     }
 
     /** Opens a connection for commands, on which the server was found to be fit. */
@@ -154,8 +158,11 @@ public final class RedisConnector {
         Future<?> unused = stage.toCompletableFuture();
     }
 
-    /** To be called once. */
+    /** Does nothing the second time: the threads of others would end with it. */
     void close(Duration atMost, Deadline deadline) throws ExecutionException, TimeoutException {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
         try {
             InterruptShield.await(client.shutdownAsync(0, atMost.toMillis(), TimeUnit.MILLISECONDS), deadline);
         } finally {

@@ -38,6 +38,23 @@ class RedisConnectorTest {
                 .untilAsserted(() -> assertThat(before).containsAll(threads()));
     }
 
+    /** It once took the threads from the others: "Event executor group is terminated". */
+    @Test
+    void aClientThatIsClosedTwiceTakesTheThreadsFromNoOther() {
+        RedisConnections other = connected();
+        try {
+            RedisConnections twice = connected();
+            twice.close();
+            twice.close();
+
+            RedisConnections third = connected();
+            third.close();
+            ask(other);
+        } finally {
+            other.close();
+        }
+    }
+
     @Test
     void aClientThatComesAfterTheLastHasNewThreads() {
         connected().close();
