@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 
@@ -15,13 +16,18 @@ import java.time.Duration;
  */
 record ClientSettings(
         String label, int handOffs, Duration handOffTime, Duration recheck, Duration turn, Duration outagePatience) {
-    static ClientSettings from(BackendUri uri) {
+    static ClientSettings from(BackendUri uri, SemaphoreBackend backend) {
         return new ClientSettings(
-                uri.text("label", ""),
+                label(uri),
                 uri.integer("handOffs", 500, 0, 10_000),
-                uri.duration("handOffTime", Duration.ofMillis(10), Duration.ZERO, Duration.ofSeconds(10)),
+                uri.duration("handOffTime", backend.handOffTime(), Duration.ZERO, Duration.ofSeconds(10)),
                 uri.duration("recheck", Duration.ofSeconds(1), Duration.ofMillis(1), Duration.ofMinutes(1)),
                 uri.duration("turn", Duration.ofMillis(5), Duration.ZERO, Duration.ofSeconds(1)),
                 uri.duration("outagePatience", Duration.ofSeconds(30), Duration.ZERO, Duration.ofDays(1)));
+    }
+
+    /** What the client calls itself, which a backend needs to know when it is made. */
+    static String label(BackendUri uri) {
+        return uri.text("label", "");
     }
 }

@@ -46,9 +46,9 @@ public final class Clients {
      * @return the client
      */
     public static SemaphoreClient connect(BackendUri uri, @Nullable Executor callbacks) {
-        ClientSettings settings = ClientSettings.from(uri);
-        SemaphoreBackend backend = provider(uri.scheme()).open(uri, HolderInfo.ofThisProcess(settings.label()));
-        return orClose(backend, () -> start(backend, settings, uri, callbacks));
+        SemaphoreBackend backend =
+                provider(uri.scheme()).open(uri, HolderInfo.ofThisProcess(ClientSettings.label(uri)));
+        return orClose(backend, () -> start(backend, uri, callbacks));
     }
 
     /**
@@ -61,17 +61,17 @@ public final class Clients {
      */
     public static SemaphoreClient over(SemaphoreBackend backend, BackendUri uri, @Nullable Executor callbacks) {
         return orClose(backend, () -> {
-            ClientSettings settings = ClientSettings.from(uri);
-            if (!settings.label().isEmpty()) {
-                throw new IllegalArgumentException("The setting 'label' = '" + settings.label()
+            String label = ClientSettings.label(uri);
+            if (!label.isEmpty()) {
+                throw new IllegalArgumentException("The setting 'label' = '" + label
                         + "' cannot be given to a backend that is made already: make the backend with that label");
             }
-            return start(backend, settings, uri, callbacks);
+            return start(backend, uri, callbacks);
         });
     }
 
-    private static SemaphoreClient start(
-            SemaphoreBackend backend, ClientSettings settings, BackendUri uri, @Nullable Executor callbacks) {
+    private static SemaphoreClient start(SemaphoreBackend backend, BackendUri uri, @Nullable Executor callbacks) {
+        ClientSettings settings = ClientSettings.from(uri, backend);
         uri.refuseUnread();
         return new EngineClient(backend, settings, Environment.of(backend, callbacks));
     }

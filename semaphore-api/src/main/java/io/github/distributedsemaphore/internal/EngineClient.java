@@ -105,7 +105,10 @@ final class EngineClient implements SemaphoreClient {
     @Override
     public Guarantees guarantees() {
         return GuaranteesBuilder.from(backend.guarantees())
-                .handOffBound(settings.handOffs() == 0 ? Duration.ZERO : settings.handOffTime())
+                .handOffBound(
+                        settings.handOffs() == 0
+                                ? Duration.ZERO
+                                : settings.handOffTime().multipliedBy(2))
                 .build();
     }
 

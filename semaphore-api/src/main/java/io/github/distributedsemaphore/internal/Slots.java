@@ -68,10 +68,18 @@ final class Slots {
 
     // Granted
 
-    /** The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back. */
-    void grant(AcquireCall call, List<Hold> granted, long takenAt, Deadline validUntil) {
+    /**
+     * The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back.
+     *
+     * @param sent when that was asked for
+     */
+    void grant(AcquireCall call, List<Hold> granted, long sent, Deadline validUntil) {
         List<SlotHold> news = new ArrayList<>(granted.size());
-        boolean sure = !validUntil.isPast(environment.nanoTime());
+        long now = environment.nanoTime();
+        // An answer that took long leaves time for a run: or else a slow server gets a request for each permit, and is
+        // slower.
+        long takenAt = sent + Math.min(now - sent, handOffNanos);
+        boolean sure = !validUntil.isPast(now);
         for (Hold hold : granted) {
             SlotHold taken = new SlotHold(hold, takenAt, validUntil);
             news.add(taken);

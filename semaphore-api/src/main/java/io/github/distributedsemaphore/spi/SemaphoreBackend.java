@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.spi;
 
 import io.github.distributedsemaphore.guarantees.Guarantees;
+import java.time.Duration;
 
 /**
  * The driven port: what an adapter supplies. One per client; holds whatever connections the sessions share.
@@ -30,6 +31,17 @@ public interface SemaphoreBackend extends AutoCloseable {
      * @return the session
      */
     BackendSession open(String name, SessionListener listener);
+
+    /**
+     * Returns for how long a slot passes from thread to thread of one client before other clients get a turn, unless the client sets
+     * {@code handOffTime}. The default, 10 ms, suits a server that answers within a millisecond. A backend on which the way of a slot
+     * from client to client takes longer gives more, or its slots are on their way most of the time.
+     *
+     * @return from zero to 10 s
+     */
+    default Duration handOffTime() {
+        return Duration.ofMillis(10);
+    }
 
     /**
      * Asks the backend whether it is there, by one cheap round trip. The default describes a semaphore that hardly exists.

@@ -126,7 +126,7 @@ class ClientsTest {
     void theBoundOfHandOffIsPartOfTheGuarantees() {
         try (SemaphoreClient client =
                 builder().handOffTime(Duration.ofMillis(7)).connect()) {
-            assertThat(client.guarantees().handOffBound()).isEqualTo(Duration.ofMillis(7));
+            assertThat(client.guarantees().handOffBound()).isEqualTo(Duration.ofMillis(14));
         }
         try (SemaphoreClient client = builder().handOffs(0).connect()) {
             assertThat(client.guarantees().handOffBound()).isZero();

@@ -136,7 +136,10 @@ class LocalOrderTest {
     }
 
     @Test
-    void theTimeForHandOffsBeginsWhenTheRequestThatDecidedWasSent() {
+    void theTimeForHandOffsBeginsWithTheAnswerButNotLongAfterTheRequestThatDecidedWasSent() {
+        Stage slow = new Stage(1, "handOffTime=10ms");
+        slow.before("exchange", () -> slow.environment.pass(9_000_000));
+        assertThat(lengthOfRun(slow, 3_000_000)).isEqualTo(3);
         Stage silent = new Stage(1, "handOffTime=10ms");
         silent.before("exchange", () -> silent.environment.pass(20_000_000));
         assertThat(lengthOfRun(silent, 3_000_000))

@@ -48,7 +48,7 @@ class LockTest {
         Coordinator coordinator = new Coordinator(
                 "counted",
                 backend,
-                ClientSettings.from(BackendUri.parse("memory:")),
+                ClientSettings.from(BackendUri.parse("memory:"), backend),
                 environment,
                 new Outage.Retries(environment),
                 new Ledger.Listeners(),

@@ -111,7 +111,7 @@ final class Stage {
     }
 
     private EngineClient client(MemoryBackend of, String settings) {
-        return new EngineClient(of, ClientSettings.from(BackendUri.parse("memory:?" + settings)), environment);
+        return new EngineClient(of, ClientSettings.from(BackendUri.parse("memory:?" + settings), of), environment);
     }
 
     private void play(Map<String, Deque<Runnable>> script, String what) {

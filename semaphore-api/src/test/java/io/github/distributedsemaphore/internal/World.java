@@ -101,7 +101,7 @@ final class World {
         uri.set("handOffTime", random.nextBoolean() ? "10ms" : "1s");
         uri.set("recheck", random.nextBoolean() ? "1s" : "1m");
         uri.set("outagePatience", List.of("0s", "100ms", "30s").get(random.nextInt(3)));
-        SemaphoreClient client = new EngineClient(backend, ClientSettings.from(uri), environment);
+        SemaphoreClient client = new EngineClient(backend, ClientSettings.from(uri, backend), environment);
         backends.add(backend);
         clients.add(client);
         return client;

@@ -42,6 +42,11 @@ final class Attempts {
         return endOfChange.isBefore(half) ? half : endOfChange;
     }
 
+    /** Whether none has failed yet. */
+    boolean isFirst() {
+        return failed == 0;
+    }
+
     /** Whether it is time to give back in a way in which nobody can come in between. */
     boolean isTimeToForceRelease() {
         return failed == OF_RELEASE;

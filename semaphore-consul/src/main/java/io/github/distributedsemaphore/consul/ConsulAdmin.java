@@ -183,7 +183,7 @@ final class ConsulAdmin implements BackendAdmin {
                 info == null ? "" : info.host(),
                 info == null ? 0 : info.pid(),
                 info == null ? "" : info.label(),
-                contender.since(),
+                contender.heldSince(),
                 contender.slot() > limit ? HolderState.RETIRED : HolderState.HELD);
     }
 

@@ -14,6 +14,9 @@ import java.time.Duration;
 final class ConsulBackend implements SemaphoreBackend {
     static final int MAX_PERMITS = 1_000;
 
+    /** A slot changes its client by two commits and the answers to the watches of all that wait: 5 to 15 ms on three servers. */
+    private static final Duration HAND_OFF_TIME = Duration.ofMillis(25);
+
     /** A query that is kept waiting, and some time for an agent that is slow. */
     static final Duration WATCH_ANSWER = Duration.ofSeconds(PrefixFollower.WAIT_SECONDS * 17 / 16 + 8);
     /** Consul serves 200 connections to one address. */
@@ -79,6 +82,11 @@ final class ConsulBackend implements SemaphoreBackend {
             "An agent in development mode keeps nothing over a restart, nor does a cluster that is set up again: limits are"
                     + " gone then, and epochs begin again.",
         };
+    }
+
+    @Override
+    public Duration handOffTime() {
+        return HAND_OFF_TIME;
     }
 
     @Override

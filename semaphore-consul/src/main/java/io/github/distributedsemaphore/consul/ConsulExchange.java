@@ -19,8 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,25 +27,22 @@ import org.jspecify.annotations.Nullable;
  * exchange, that is one round trip and one commit. For one thread at a time.
  */
 final class ConsulExchange {
-    /** After so many grants, or so long, others get a turn, if there are any. */
-    private static final int LONGEST_RUN = 8;
-
     /** When to ask again for callers that were not served, although no slot was taken from them. */
     private static final Duration SOON = Duration.ofMillis(50);
-
-    private static final long LONGEST_RUN_NANOS = 50_000_000;
-    private static final long SHORTEST_TURN_NANOS = 5_000_000;
-    private static final long LONGEST_TURN_NANOS = 15_000_000;
 
     private final ConsulHttp http;
     private final HolderInfo self;
     private final PrefixReader reader;
     private final SessionPool pool;
     private final String subject;
-    private final BooleanSupplier othersPresent;
+    private final PrefixWatcher watcher;
+    private final WaitingOrder order = new WaitingOrder();
 
     /** What is known of the prefix; null if it has to be read. */
     private @Nullable PrefixView known;
+
+    /** The last of the watch's looks that is part of it. */
+    private PrefixWatcher.@Nullable Look lastLook;
 
     private int lossesThen;
 
@@ -56,24 +52,19 @@ final class ConsulExchange {
     /** The plan that is under way, or of which nobody knows whether it was done. */
     private @Nullable ExchangePlan unresolved;
 
-    /** How many slots were taken without others getting between, and since when. */
-    private int run;
-
-    private long runSinceNanos;
-
     ConsulExchange(
             ConsulHttp http,
             PrefixReader reader,
             SessionPool pool,
             ConsulSettings settings,
             String subject,
-            BooleanSupplier othersPresent) {
+            PrefixWatcher watcher) {
         this.http = http;
         this.self = settings.self();
         this.reader = reader;
         this.pool = pool;
         this.subject = subject;
-        this.othersPresent = othersPresent;
+        this.watcher = watcher;
     }
 
     /**
@@ -92,7 +83,7 @@ final class ConsulExchange {
             }
             ExchangePlan plan;
             try {
-                plan = assigned(request, releases, end);
+                plan = assigned(request, releases, attempts.isFirst(), end);
             } catch (IncompatibleStateException e) {
                 return giveBackAnyhow(request, releases, lost, end, e);
             }
@@ -177,11 +168,19 @@ final class ConsulExchange {
         return releases;
     }
 
-    private ExchangePlan assigned(ExchangeRequest request, Map<Hold, SlotSession> releases, Deadline end) {
+    private ExchangePlan assigned(
+            ExchangeRequest request, Map<Hold, SlotSession> releases, boolean first, Deadline end) {
         boolean assigned = false;
         try {
-            ExchangePlan plan = plan(request, releases, end);
-            plan.assign(pool.take(plan.takersNeeded(), end));
+            ExchangePlan plan = plan(request, releases, first, end);
+            order.call(plan.view(), plan.kept(), System.nanoTime());
+            plan.assign(pool.take(plan.takersNeeded(), plan.servesWaiting(), end));
+            if (request.waiting() && request.wants().size() > request.attempts()) {
+                watcher.waitsFor(plan.wantedInVain());
+            }
+            if (plan.wantedInVain() > 0 && !plan.isEmpty()) {
+                plan.keepPlace(pool.chooseForPlace(releases.values(), plan.takers()));
+            }
             assigned = true;
             return plan;
         } finally {
@@ -211,22 +210,52 @@ final class ConsulExchange {
                 .build();
     }
 
-    /** Nobody is refused for what was seen a while ago: then it is read again. */
-    private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases, Deadline end) {
-        PrefixView last = known;
+    /**
+     * Plans upon the newest that was seen, as the transaction says whether that is out of date. Nobody is refused for it but callers
+     * that go on waiting: the watch tells them when it has changed.
+     *
+     * @param first whether this is the first attempt: after a conflict it is read again
+     */
+    private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases, boolean first, Deadline end) {
+        PrefixView last = first ? newest() : null;
         if (last != null && lossesThen == pool.losses()) {
-            ExchangePlan plan = ExchangePlan.of(last, request, releases);
-            if (!plan.refusesSomebody() && !plan.isEmpty()) {
+            ExchangePlan plan = ExchangePlan.of(last, request, releases, row(last));
+            if (!plan.refusesForGood() && (!plan.isEmpty() || isJustSeen(last))) {
                 return plan;
             }
         }
         lossesThen = pool.losses();
+        // What was seen by now is older than what is read.
+        lastLook = watcher.lastLook();
         PrefixView view = reader.read(end);
         known = view;
         if (releases.isEmpty() && !request.wants().isEmpty()) {
             view.requireOneLimit();
         }
-        return ExchangePlan.of(view, request, releases);
+        return ExchangePlan.of(view, request, releases, row(view));
+    }
+
+    /** What is known of the prefix, with what the watch has seen since. */
+    private @Nullable PrefixView newest() {
+        PrefixWatcher.Look look = watcher.lastLook();
+        if (look != null && !look.equals(lastLook) && look.view().limitsAgree()) {
+            lastLook = look;
+            PrefixView last = known;
+            // A watch may be answered by a server that is behind.
+            known = last == null || last.lockIndex() <= look.view().lockIndex()
+                    ? look.view()
+                    : last.withWaitingOf(look.view(), pool.ids());
+        }
+        return known;
+    }
+
+    private boolean isJustSeen(PrefixView view) {
+        return lastLook != null && lastLook.isFresh() && view.equals(lastLook.view());
+    }
+
+    private WaitingOrder.Row row(PrefixView view) {
+        SlotSession place = pool.place();
+        return order.row(view, pool.ids(), place == null ? null : place.id(), System.nanoTime());
     }
 
     private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost, Deadline end) {
@@ -236,7 +265,7 @@ final class ConsulExchange {
             lost.add(hold);
             pool.released(hold, session);
         });
-        return result(lost, plan.answers(List.of()), Deadline.NEVER).build();
+        return result(plan, lost, List.of(), Deadline.NEVER);
     }
 
     private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost, Deadline end) {
@@ -247,54 +276,46 @@ final class ConsulExchange {
     private ExchangeResult granted(ExchangePlan plan, Map<String, Long> entryIndexes, Set<Hold> lost, Deadline end) {
         Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
         unresolved = null;
-        plan.releases().forEach(pool::released);
         holds.forEach(pool::granted);
+        endPlacing(plan, plan.place());
+        plan.releases().forEach(pool::released);
         pool.freshen(holds.keySet(), end);
-        return result(lost, plan.answers(new ArrayList<>(holds.values())), pool.aliveUntil(holds.keySet()))
-                .yieldFor(turnOfOthers(holds.size()))
-                .build();
+        return result(plan, lost, new ArrayList<>(holds.values()), pool.aliveUntil(holds.keySet()));
+    }
+
+    private void endPlacing(ExchangePlan plan, @Nullable SlotSession made) {
+        SlotSession chosen = plan.place();
+        if (chosen != null) {
+            pool.placed(made);
+            pool.putBack(List.of(chosen));
+            plan.keepPlace(null);
+        }
+    }
+
+    /** Callers for which a slot is free look again when the others had the time to take it. */
+    private ExchangeResult result(ExchangePlan plan, Set<Hold> lost, List<Hold> holds, Deadline validUntil) {
+        ExchangeResult.Builder result =
+                result(lost, plan.answers(holds), validUntil).othersWaiting(plan.othersWait());
+        return plan.wantedInVain() == 0 || plan.kept().isEmpty()
+                ? result.build()
+                : result.recheck(Deadline.after(System.nanoTime(), WaitingOrder.PATIENCE))
+                        .build();
     }
 
     private ExchangeResult.Builder result(Set<Hold> lost, List<Answer> answers, Deadline validUntil) {
-        return ExchangeResult.of(answers)
-                .lost(lost)
-                .validUntil(validUntil)
-                .othersWaiting(othersPresent.getAsBoolean())
-                .sent(sentNanos);
-    }
-
-    /**
-     * Leaves other clients a turn after a run. A client that has just given back a slot knows the index of the list, and takes the
-     * slot again in one round trip; a client that waits for it has to hear of it and to read first, and would always be late.
-     */
-    private Duration turnOfOthers(int taken) {
-        long now = System.nanoTime();
-        if (taken > 0) {
-            runSinceNanos = run == 0 ? now : runSinceNanos;
-            run += taken;
-            return Duration.ZERO;
-        }
-        boolean isLong = run >= LONGEST_RUN || (run > 0 && now - runSinceNanos >= LONGEST_RUN_NANOS);
-        if (!isLong || !othersPresent.getAsBoolean()) {
-            return Duration.ZERO;
-        }
-        run = 0;
-        // They will have changed it.
-        known = null;
-        return Duration.ofNanos(ThreadLocalRandom.current().nextLong(SHORTEST_TURN_NANOS, LONGEST_TURN_NANOS));
+        return ExchangeResult.of(answers).lost(lost).validUntil(validUntil).sent(sentNanos);
     }
 
     private void notDone(ExchangePlan plan) {
         unresolved = null;
         known = null;
-        // Others have changed it: they had a turn.
-        run = 0;
+        endPlacing(plan, null);
         plan.releases().values().forEach(pool::notReleased);
         pool.putBack(plan.takers());
     }
 
     private void sessionDead(ExchangePlan plan, Transaction.Outcome outcome, Deadline end) {
-        plan.takers().stream()
+        Stream.concat(plan.takers().stream(), Stream.ofNullable(plan.place()))
                 .filter(taker -> outcome.text().contains(taker.id()))
                 .findFirst()
                 .ifPresentOrElse(pool::drop, () -> plan.takers().forEach(taker -> pool.destroy(taker, end)));

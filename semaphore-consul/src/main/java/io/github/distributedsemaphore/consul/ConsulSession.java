@@ -44,7 +44,7 @@ final class ConsulSession implements BackendSession {
         SessionCalls calls = new SessionCalls(operations, name, subject, settings);
         this.pool = new SessionPool(calls, subject, settings.ttl(), new SessionCalls.SideBySide(listener::execute));
         this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, settings.grace());
-        this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher::othersPresent);
+        this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher);
     }
 
     @Override
@@ -140,6 +140,11 @@ final class ConsulSession implements BackendSession {
     public Watch watch(Runnable hint) {
         watcher.hint(hint);
         return watcher::endHint;
+    }
+
+    @Override
+    public boolean servesInOrder() {
+        return true;
     }
 
     @Override

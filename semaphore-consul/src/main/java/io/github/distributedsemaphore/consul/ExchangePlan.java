@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One way to serve a request on what was seen: which slots to give to whom, and the transaction that does it if nothing has
@@ -30,7 +31,13 @@ final class ExchangePlan {
     private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
     private final List<Object> verdicts = new ArrayList<>();
     private final List<Integer> slots = new ArrayList<>();
+    private final List<Contender> kept = new ArrayList<>();
     private List<SlotSession> takers = List.of();
+    private @Nullable SlotSession place;
+    private int wantedInVain;
+    private int grantedToWaiting;
+    private boolean refusesForGood;
+    private boolean othersWait;
 
     private ExchangePlan(PrefixView view, Map<Hold, SlotSession> releases, int epochs) {
         this.view = view;
@@ -41,24 +48,63 @@ final class ExchangePlan {
     /** The slots of one caller. */
     private record Slots(List<Integer> numbers) {}
 
-    static ExchangePlan of(PrefixView view, ExchangeRequest request, Map<Hold, SlotSession> releases) {
+    /**
+     * Plans.
+     *
+     * @param row the other clients that wait; callers that try once do not care for them
+     */
+    static ExchangePlan of(
+            PrefixView view, ExchangeRequest request, Map<Hold, SlotSession> releases, WaitingOrder.Row row) {
         ExchangePlan plan = new ExchangePlan(view, releases, request.epochs());
+        plan.othersWait = !row.equals(WaitingOrder.Row.NOBODY);
         Set<String> leaving = plan.leaving();
         BitSet taken = view.takenSlots(leaving);
         int free = view.limitsAgree() ? view.free(leaving) : 0;
-        for (int wanted : request.wants()) {
+        List<Contender> first = row.before();
+        for (int i = 0; i < request.wants().size(); i++) {
+            int wanted = request.wants().get(i);
+            boolean waits = request.waiting() && i >= request.attempts();
+            if (waits) {
+                free = plan.keep(first, free);
+                first = List.of();
+            }
             if (!view.exists()) {
                 plan.verdicts.add(Answer.MISSING);
             } else if (wanted > view.limit()) {
                 plan.verdicts.add(new Answer.ExceedsLimit(view.limit()));
             } else if (wanted > free) {
-                plan.verdicts.add(Answer.FULL);
+                plan.refuse(wanted, waits);
             } else {
                 free -= wanted;
                 plan.verdicts.add(plan.takeLowest(wanted, taken));
+                if (waits && plan.grantedToWaiting++ == 0) {
+                    // One caller a turn, as long as another client waits.
+                    free = plan.keep(row.behind(), free);
+                }
             }
         }
         return plan;
+    }
+
+    /** Leaves free slots to clients that wait, to each what it wants; returns what is left. */
+    private int keep(List<Contender> clients, int free) {
+        int left = free;
+        for (Contender client : clients) {
+            if (client.waiting() <= left) {
+                left -= client.waiting();
+                kept.add(client);
+            }
+        }
+        return left;
+    }
+
+    private void refuse(int wanted, boolean waits) {
+        verdicts.add(Answer.FULL);
+        if (!waits) {
+            refusesForGood = true;
+        } else if (wantedInVain == 0) {
+            wantedInVain = wanted;
+        }
     }
 
     private Slots takeLowest(int wanted, BitSet taken) {
@@ -86,8 +132,40 @@ final class ExchangePlan {
         return releases;
     }
 
-    boolean refusesSomebody() {
-        return verdicts.stream().anyMatch(verdict -> verdict instanceof Answer);
+    /** Whether a caller is refused that does not go on waiting. */
+    boolean refusesForGood() {
+        return refusesForGood
+                || verdicts.stream().anyMatch(verdict -> verdict instanceof Answer && verdict != Answer.FULL);
+    }
+
+    /** What the first of the callers wants that go on waiting; 0 if there is none. */
+    int wantedInVain() {
+        return wantedInVain;
+    }
+
+    /** Whether a caller that waits is served. */
+    boolean servesWaiting() {
+        return grantedToWaiting > 0;
+    }
+
+    /** Whether other clients wait. */
+    boolean othersWait() {
+        return othersWait;
+    }
+
+    /** The clients for which slots are left free. */
+    List<Contender> kept() {
+        return kept;
+    }
+
+    /** The session that gets this client's place among those that wait; null if the transaction makes none. */
+    @Nullable
+    SlotSession place() {
+        return place;
+    }
+
+    void keepPlace(@Nullable SlotSession session) {
+        place = session;
     }
 
     /** Whether there is nothing to write. */
@@ -126,7 +204,7 @@ final class ExchangePlan {
     /** The contender entries that do not fit into the last transaction; without it they mean nothing. */
     List<Transaction> preparations(HolderInfo self) {
         List<Transaction> preparations = new ArrayList<>();
-        int last = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 2));
+        int last = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 3));
         for (int i = 0; i < last; i += Transaction.MAX_OPERATIONS) {
             preparations.add(entries(new Transaction(), i, Math.min(last, i + Transaction.MAX_OPERATIONS), self));
         }
@@ -135,10 +213,13 @@ final class ExchangePlan {
 
     /** The transaction that decides. */
     Transaction transaction(HolderInfo self) {
-        int first = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 2));
+        int first = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 3));
         Transaction transaction = entries(new Transaction(), first, takers.size(), self);
         if (view.exists() && !takers.isEmpty()) {
             transaction.check(view.key(KeyNames.LIMIT), view.limitIndex());
+        }
+        if (place != null) {
+            transaction.lock(view.key(place.id()), place.id(), Contender.waitingValue(wantedInVain));
         }
         LockBody lock = newLock();
         return lock.destroyed() && lock.holders().isEmpty()
@@ -195,7 +276,11 @@ final class ExchangePlan {
     PrefixView viewAfter(Map<String, Long> byKey) {
         Map<String, Contender> entries = new HashMap<>();
         entryIndexes(byKey)
-                .forEach((id, index) -> entries.put(id, new Contender(id, index, slotOf(id), nonce, null, null)));
+                .forEach((id, index) -> entries.put(id, new Contender(id, index, slotOf(id), nonce, null, "", 0)));
+        if (place != null) {
+            long index = byKey.getOrDefault(view.key(place.id()), 0L);
+            entries.put(place.id(), Contender.waiting(place.id(), index, wantedInVain));
+        }
         Long lockIndex = byKey.get(view.key(KeyNames.LOCK));
         return view.after(newLock(), lockIndex == null ? 0 : lockIndex, entries);
     }

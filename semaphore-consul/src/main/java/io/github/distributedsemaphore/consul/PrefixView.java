@@ -57,7 +57,7 @@ record PrefixView(
     }
 
     boolean isHolder(String session) {
-        return lock != null && lock.holders().contains(session) && contenders.containsKey(session);
+        return isListed(session) && contenders.containsKey(session);
     }
 
     /** The holders whose sessions are alive. */
@@ -103,6 +103,27 @@ record PrefixView(
             }
         }
         return holders;
+    }
+
+    /**
+     * This view with the clients that wait in an earlier state of the key that was seen later. What counts for the slots stays as it is:
+     * the holders and their entries.
+     *
+     * @param own this client's sessions, whose newer entries stay
+     */
+    PrefixView withWaitingOf(PrefixView seen, Set<String> own) {
+        Map<String, Contender> merged = new HashMap<>(seen.contenders);
+        merged.keySet().removeIf(this::isListed);
+        contenders.forEach((session, entry) -> {
+            if (isListed(session) || own.contains(session)) {
+                merged.merge(session, entry, (a, b) -> a.modifyIndex() > b.modifyIndex() ? a : b);
+            }
+        });
+        return new PrefixView(prefix, limit, limitIndex, lock, lockIndex, merged);
+    }
+
+    private boolean isListed(String session) {
+        return lock != null && lock.holders().contains(session);
     }
 
     /** The view after a write of ours. */

@@ -7,7 +7,6 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,7 +31,10 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private final PrefixFollower follower;
 
     private volatile @Nullable Runnable hint;
-    private volatile boolean othersPresent;
+    private volatile @Nullable Look lastLook;
+
+    /** What the first caller wants that was not served and goes on waiting; 0 if all were served. */
+    private volatile int wanted = 1;
 
     PrefixWatcher(
             ConsulHttp operations,
@@ -50,9 +52,37 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         this.follower = new PrefixFollower(watches, reader.prefix(), "semaphore-consul-watch " + name, this);
     }
 
-    /** Whether another client has a contender entry, be it that it holds, waits or did so a while ago. */
-    boolean othersPresent() {
-        return othersPresent;
+    /**
+     * What the watch has read.
+     *
+     * @param nanos when it was answered
+     */
+    record Look(PrefixView view, long nanos) {
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Look look && look.nanos == nanos;
+        }
+
+        @Override
+        public int hashCode() {
+            return Long.hashCode(nanos);
+        }
+
+        /** Whether so little time has gone by that a caller may wait upon it: a server that is gone does not show in it. */
+        boolean isFresh() {
+            return System.nanoTime() - nanos < UNHURRIED_NANOS;
+        }
+    }
+
+    /** What the watch has read last; null if it read nothing yet, or failed. */
+    @Nullable
+    Look lastLook() {
+        return lastLook;
+    }
+
+    /** Says what the first caller wants that goes on waiting, and needs a place; 0 if none does. */
+    void waitsFor(int permits) {
+        wanted = permits;
     }
 
     void hint(Runnable newHint) {
@@ -62,6 +92,9 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     void endHint() {
         hint = null;
+        if (pool.place() != null) {
+            listener.execute(this::leavePlace);
+        }
     }
 
     void start() {
@@ -86,6 +119,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     @Override
     public void failed() {
+        lastLook = null;
         grace.fails();
         loseIfGraceIsOver();
     }
@@ -106,20 +140,21 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         try {
             view = reply.isOk() ? reader.parse(reply.body()) : reader.empty();
         } catch (IncompatibleStateException e) {
+            lastLook = null;
             confirm(pool.held());
             runHint();
             return;
         }
+        lastLook = new Look(view, System.nanoTime());
         Map<Hold, SlotSession> missing = pool.held();
         missing.values().removeIf(session -> view.isHolder(session.id()));
         if (!missing.isEmpty()) {
             confirm(missing);
         }
-        othersPresent = !pool.ids().containsAll(view.contenders().keySet());
         if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
             runHint();
         }
-        showPresence(view);
+        keepPlace(view);
     }
 
     /** A query may have been answered just before a grant, or by a server that is behind: only a fresh answer convicts. */
@@ -151,15 +186,34 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         }
     }
 
-    /** A waiting client has a contender entry, as the guide has it: others see that they are not alone. */
-    private void showPresence(PrefixView view) {
-        if (hint != null && Collections.disjoint(view.contenders().keySet(), pool.ids())) {
-            Deadline end = operations.end();
-            List<SlotSession> free = pool.takeToWait(end);
-            free.forEach(session -> new Transaction()
-                    .lock(view.key(session.id()), session.id(), "")
-                    .send(operations, end));
-            pool.putBack(free);
+    /** A client that waits has a contender entry, as the guide has it. */
+    private void keepPlace(PrefixView view) {
+        Deadline end = operations.end();
+        SlotSession place = pool.place();
+        if (place != null) {
+            pool.keepAlive(place, view.contenders().containsKey(place.id()), end);
+        } else if (hint != null && wanted > 0 && view.exists()) {
+            SlotSession taken = pool.takeForPlace(end);
+            if (taken != null) {
+                boolean made = false;
+                try {
+                    Transaction entry =
+                            new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
+                    made = entry.send(operations, end).status() == Transaction.Status.OK;
+                } finally {
+                    pool.placed(made ? taken : null);
+                    pool.putBack(List.of(taken));
+                }
+            }
+        }
+    }
+
+    /** Nobody waits any more: the others need not leave anything to this client. What fails is passed over. */
+    private void leavePlace() {
+        SlotSession taken = hint == null ? pool.takePlace() : null;
+        if (taken != null) {
+            new Transaction().delete(reader.prefix() + "/" + taken.id()).send(operations, operations.end());
+            pool.putBack(List.of(taken));
         }
     }
 

@@ -38,6 +38,13 @@ final class SessionPool {
     private final Map<String, SlotSession> all = new HashMap<>();
     private final Map<Hold, SlotSession> holders = new HashMap<>();
     private final Deque<SlotSession> idle = new ArrayDeque<>();
+
+    /** The session whose contender entry is this client's place among those that wait; null if there is none. Not among the idle. */
+    private @Nullable SlotSession place;
+
+    /** Whether a place is being made. */
+    private boolean placing;
+
     private boolean closed;
     private int losses;
 
@@ -51,13 +58,14 @@ final class SessionPool {
     /**
      * Takes sessions out, idle ones first, all alive and confirmed so lately that a grant is valid for a while.
      *
+     * @param withPlace whether that of the place may be taken, and then first: a caller that waits is served
      * @param end when to give up
      * @throws BackendUnavailableException if that is not possible now; then none is taken, and what was made is idle
      */
-    List<SlotSession> take(int number, Deadline end) {
+    List<SlotSession> take(int number, boolean withPlace, Deadline end) {
         List<SlotSession> taken = Collections.synchronizedList(new ArrayList<>());
         try {
-            sideBySide.forEach(Collections.nCopies(number, end), each -> taken.add(takeOne(each)));
+            sideBySide.forEach(Collections.nCopies(number, end), each -> taken.add(takeOne(withPlace, each)));
             return taken;
         } catch (RuntimeException | Error e) {
             putBack(taken);
@@ -65,8 +73,8 @@ final class SessionPool {
         }
     }
 
-    private SlotSession takeOne(Deadline end) {
-        for (SlotSession reused = pollIdle(); reused != null; reused = pollIdle()) {
+    private SlotSession takeOne(boolean withPlace, Deadline end) {
+        for (SlotSession reused = poll(withPlace); reused != null; reused = poll(withPlace)) {
             boolean alive = false;
             boolean known = false;
             try {
@@ -85,23 +93,93 @@ final class SessionPool {
         return register(calls.create(end), end);
     }
 
-    /** Takes a session to wait with, a new one only if there is none at all; none if all are in other hands. */
-    List<SlotSession> takeToWait(Deadline end) {
-        synchronized (this) {
-            if (idle.isEmpty() && !all.isEmpty()) {
-                return List.of();
-            }
-        }
-        return take(1, end);
-    }
-
-    private synchronized @Nullable SlotSession pollIdle() {
+    private synchronized @Nullable SlotSession poll(boolean withPlace) {
         requireOpen();
-        SlotSession session = idle.pollFirst();
+        SlotSession kept = place;
+        SlotSession session =
+                withPlace && kept != null && kept.state() == SlotSession.State.IDLE ? kept : idle.pollFirst();
         if (session != null) {
             session.become(SlotSession.State.BUSY);
         }
         return session;
+    }
+
+    /**
+     * Takes a session to make a place with, unless there is one already: an idle one, or a new one if no exchange has others in its
+     * hands. {@link #placed} has to follow.
+     */
+    @Nullable
+    SlotSession takeForPlace(Deadline end) {
+        synchronized (this) {
+            boolean exchanging = all.values().stream().anyMatch(each -> each.state() == SlotSession.State.BUSY);
+            if (placing || place != null || (idle.isEmpty() && exchanging)) {
+                return null;
+            }
+            placing = true;
+        }
+        SlotSession taken = null;
+        try {
+            taken = takeOne(false, end);
+            return taken;
+        } finally {
+            if (taken == null) {
+                placed(null);
+            }
+        }
+    }
+
+    /**
+     * Chooses a session to make a place with in an exchange, if none is left after it. {@link #placed} has to follow.
+     *
+     * @param leaving sessions that hold a slot until then
+     * @param takers sessions that hold one from then on
+     */
+    @Nullable
+    synchronized SlotSession chooseForPlace(Collection<SlotSession> leaving, Collection<SlotSession> takers) {
+        if (placing || (place != null && !takers.contains(place))) {
+            return null;
+        }
+        SlotSession chosen = idle.pollFirst();
+        if (chosen != null) {
+            chosen.become(SlotSession.State.BUSY);
+        } else {
+            chosen = leaving.stream().findFirst().orElse(null);
+        }
+        placing = chosen != null;
+        return chosen;
+    }
+
+    /** Notes what became of a place that was to be made. */
+    synchronized void placed(@Nullable SlotSession session) {
+        placing = false;
+        if (session != null && session.state() != SlotSession.State.DEAD) {
+            place = session;
+        }
+    }
+
+    /** Returns the session of the place; null if there is none. */
+    @Nullable
+    synchronized SlotSession place() {
+        return place;
+    }
+
+    /** Takes the session of the place out, and there is none any more; null if there was none, or an exchange uses it. */
+    @Nullable
+    synchronized SlotSession takePlace() {
+        SlotSession kept = place;
+        if (kept == null || kept.state() != SlotSession.State.IDLE) {
+            return null;
+        }
+        place = null;
+        kept.become(SlotSession.State.BUSY);
+        return kept;
+    }
+
+    /** Renews the session of a place when it is time to; if it has ended, there is no place any more. */
+    void keepAlive(SlotSession kept, boolean seen, Deadline end) {
+        if (!(seen && isConfirmedWithin(ttlNanos / 2, kept)) && !renew(kept, end)) {
+            drop(kept);
+        }
     }
 
     private void requireOpen() {
@@ -197,7 +275,9 @@ final class SessionPool {
         for (SlotSession session : unused) {
             if (session.state() == SlotSession.State.BUSY) {
                 session.become(SlotSession.State.IDLE);
-                idle.addFirst(session);
+                if (session != place) {
+                    idle.addFirst(session);
+                }
             }
         }
     }
@@ -207,6 +287,7 @@ final class SessionPool {
         session.become(SlotSession.State.DEAD);
         all.remove(session.id());
         idle.remove(session);
+        place = session == place ? null : place;
         Hold hold = session.hold();
         if (hold != null) {
             holders.remove(hold, session);
@@ -224,6 +305,7 @@ final class SessionPool {
         if (session.state() != SlotSession.State.DEAD) {
             session.take(hold);
             holders.put(hold, session);
+            place = session == place ? null : place;
         }
     }
 
@@ -304,6 +386,7 @@ final class SessionPool {
         all.clear();
         holders.clear();
         idle.clear();
+        place = null;
         return rest;
     }
 

@@ -46,6 +46,12 @@ final class Transaction {
         return this;
     }
 
+    /** Deletes. */
+    Transaction delete(String key) {
+        operation("delete", key);
+        return this;
+    }
+
     int size() {
         return operations.size();
     }

@@ -235,29 +235,6 @@ class ExchangeTest {
     }
 
     @Test
-    void afterARunOthersGetATurnIfThereAreAny() {
-        for (int i = 0; i < 20; i++) {
-            assertThat(giveBack(session, takeOne(session)).yieldFor())
-                    .as("nobody else is there")
-                    .isZero();
-        }
-        takeOne(rival);
-        await("the other client is seen").until(() -> {
-            ExchangeResult result = giveBack(session, takeOne(session));
-            return result.othersWaiting() && !result.yieldFor().isZero();
-        });
-        int pairs = 0;
-        Duration turn = Duration.ZERO;
-        while (turn.isZero()) {
-            turn = giveBack(session, takeOne(session)).yieldFor();
-            pairs++;
-        }
-        // On a busy machine a run is over after its time, 50 ms, and not after its number.
-        assertThat(pairs).isLessThanOrEqualTo(8);
-        assertThat(turn).isBetween(Duration.ofMillis(5), Duration.ofMillis(15));
-    }
-
-    @Test
     void aHintThatThrowsDoesNotEndTheWatch() {
         takeHolds(session, 3);
         AtomicInteger hints = new AtomicInteger();

@@ -82,7 +82,7 @@ class PresenceTest {
 
     @Test
     void whoWaitsWhileAnExchangeHasAllItsSessionsMakesNoOther() {
-        pool.take(2, operations.end());
+        pool.take(2, false, operations.end());
         awaitLooks();
         assertThat(pool.ids()).hasSize(2);
     }

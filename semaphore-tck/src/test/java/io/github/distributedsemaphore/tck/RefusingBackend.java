@@ -17,6 +17,7 @@ final class RefusingBackend {
             "close",
             "abort",
             "renewEvery",
+            "handOffTime",
             "servesInOrder",
             "open",
             "admin",

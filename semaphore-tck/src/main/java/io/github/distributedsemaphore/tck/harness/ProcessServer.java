@@ -239,7 +239,8 @@ public final class ProcessServer implements AutoCloseable {
      */
     public void kill() {
         destroy();
-        int status = process().exitValue();
+        // The handle of a process knows of its end a moment before the process itself does.
+        int status = process().onExit().join().exitValue();
         if (status != KILLED) {
             throw new IllegalStateException(product + " ended with " + status + " where it was to be killed: " + log());
         }

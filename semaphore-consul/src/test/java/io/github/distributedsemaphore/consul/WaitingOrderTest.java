@@ -1,0 +1,215 @@
+package io.github.distributedsemaphore.consul;
+
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
+import static io.github.distributedsemaphore.consul.Consul.take;
+import static io.github.distributedsemaphore.consul.Consul.takeHolds;
+import static io.github.distributedsemaphore.consul.Consul.takeOne;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Clients that wait are served in their order, and one that does not come holds up the others for a moment only. */
+class WaitingOrderTest {
+    private static final Duration LONG = Duration.ofMinutes(1);
+
+    private final ConsulServer server = ConsulServer.shared();
+    private final String name = Consul.uniqueName();
+    private final SemaphoreBackend backend = Consul.open();
+    private final SemaphoreBackend other = Consul.open();
+    private final BackendSession session = backend.open(name, new Consul.Losses());
+    private final BackendSession rival = other.open(name, new Consul.Losses());
+    private final AtomicInteger hints = new AtomicInteger();
+
+    @BeforeEach
+    void create() {
+        assertThat(backend.admin().create(name, 2)).isTrue();
+    }
+
+    @AfterEach
+    void close() {
+        session.close();
+        rival.close();
+        server.deleteBelow(name);
+        backend.close();
+        other.close();
+    }
+
+    private static ExchangeResult waitFor(BackendSession client, List<Hold> giveBack, Integer... wants) {
+        return client.exchange(new ExchangeRequest(giveBack, List.of(wants), 1, true));
+    }
+
+    private static Answer first(ExchangeResult result) {
+        return result.answers().get(0);
+    }
+
+    private List<String> waiting() {
+        return server.keys().stream()
+                .filter(key -> key.startsWith(name + "/"))
+                .filter(key -> server.get(key).contains("\"Waiting\""))
+                .toList();
+    }
+
+    private BackendSession.Watch awaitPlace(BackendSession client) {
+        BackendSession.Watch watch = client.watch(hints::incrementAndGet);
+        await("its place").until(() -> waiting().size() == 1);
+        return watch;
+    }
+
+    /** The clients that wait are heard of by the watch, or read after a conflict. */
+    private void awaitThatSessionSeesTheOther(Hold kept) {
+        await("the other is seen")
+                .until(() -> giveBack(session, takeOne(session)).othersWaiting());
+        assertThat(session.check(kept)).isNotNull();
+    }
+
+    @Test
+    void aClientThatGivesBackAndWantsAgainComesAfterTheOneThatWaits() {
+        Hold kept = takeOne(session);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            awaitThatSessionSeesTheOther(kept);
+            Hold hold = takeOne(session);
+            ExchangeResult back = waitFor(session, List.of(hold), 1);
+            assertThat(first(back)).isEqualTo(Answer.FULL);
+            assertThat(back.recheck().isBefore(Deadline.after(System.nanoTime(), LONG)))
+                    .isTrue();
+            assertThat(waiting()).as("both wait now").hasSize(2);
+            assertThat(first(waitFor(rival, List.of(), 1))).isInstanceOf(Answer.Granted.class);
+            assertThat(waiting()).as("the one that is served waits no more").hasSize(1);
+        }
+    }
+
+    @Test
+    void aCallThatTriesOnceTakesWhatIsFreeWhoeverWaits() {
+        Hold kept = takeOne(session);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            awaitThatSessionSeesTheOther(kept);
+            assertThat(take(session, 1)).isInstanceOf(Answer.Granted.class);
+        }
+    }
+
+    @Test
+    void aClientThatDoesNotComeIsPassedOver() {
+        Hold kept = takeOne(session);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            awaitThatSessionSeesTheOther(kept);
+            Hold hold = takeOne(session);
+            assertThat(first(waitFor(session, List.of(hold), 1))).isEqualTo(Answer.FULL);
+            await("it is passed over")
+                    .pollInterval(Duration.ofMillis(10))
+                    .until(() -> first(waitFor(session, List.of(), 1)) instanceof Answer.Granted);
+        }
+    }
+
+    @Test
+    void aContenderOfTheOfficialClientHasItsPlaceInTheOrder() {
+        Hold kept = takeOne(session);
+        String made = server.send("PUT", "/v1/session/create", "{\"TTL\":\"15s\",\"Behavior\":\"delete\"}")
+                .body();
+        String id = Json.text(Json.parse(made).getAsJsonObject(), "ID");
+        server.send("PUT", "/v1/kv/" + name + "/" + id + "?acquire=" + id + "&flags=" + LockBody.FLAGS, "");
+        awaitThatSessionSeesTheOther(kept);
+        Hold hold = takeOne(session);
+        assertThat(first(waitFor(session, List.of(hold), 1))).isEqualTo(Answer.FULL);
+        server.destroySession(id);
+    }
+
+    @Test
+    void aClientThatWaitsNoMoreLeavesItsPlace() {
+        takeHolds(session, 2);
+        BackendSession.Watch watch = awaitPlace(rival);
+        watch.close();
+        await("the place is given up").until(() -> waiting().isEmpty());
+    }
+
+    // The order itself, without a server
+
+    private static PrefixView view(long lockIndex, Set<String> holders, Contender... contenders) {
+        Map<String, Contender> all = new HashMap<>();
+        for (Contender contender : contenders) {
+            all.put(contender.session(), contender);
+        }
+        return new PrefixView("p", 3, 1, new LockBody(3, holders, "n", false), lockIndex, all);
+    }
+
+    private static Contender holder(String session, long index) {
+        return new Contender(session, index, 1, "n", null, "", 0);
+    }
+
+    @Test
+    void theOrderIsThatOfThePlaces() {
+        PrefixView view = view(
+                9,
+                Set.of("held"),
+                Contender.waiting("late", 8, 1),
+                Contender.waiting("early", 3, 1),
+                Contender.waiting("own", 5, 1),
+                Contender.waiting("held", 4, 1));
+        WaitingOrder order = new WaitingOrder();
+        WaitingOrder.Row row = order.row(view, Set.of("own"), "own", 0);
+        assertThat(row.before()).extracting(Contender::session).containsExactly("early");
+        assertThat(row.behind()).extracting(Contender::session).containsExactly("late");
+        assertThat(order.row(view, Set.of("own"), null, 0).before())
+                .as("before a client without a place")
+                .extracting(Contender::session)
+                .containsExactly("early", "late");
+    }
+
+    @Test
+    void whoIsPassedOverIsCalledAgainLater() {
+        Contender slow = Contender.waiting("slow", 3, 1);
+        PrefixView view = view(9, Set.of(), slow);
+        WaitingOrder order = new WaitingOrder();
+        long patience = WaitingOrder.PATIENCE.toNanos();
+        order.call(view, List.of(slow), 0);
+        assertThat(order.row(view, Set.of(), null, patience - 1).before()).hasSize(1);
+        assertThat(order.row(view, Set.of(), null, patience).before()).isEmpty();
+        order.call(view, List.of(), patience);
+        assertThat(order.row(view, Set.of(), null, 2 * patience).before()).isEmpty();
+        assertThat(order.row(view, Set.of(), null, 11 * patience).before()).hasSize(1);
+        PrefixView later = view(9, Set.of(), Contender.waiting("slow", 12, 1));
+        assertThat(order.row(later, Set.of(), null, 2 * patience).before())
+                .as("it has come back")
+                .hasSize(1);
+    }
+
+    @Test
+    void aLookThatIsBehindTellsWhoWaitsAndTakesNoHolderAway() {
+        PrefixView known = view(
+                9,
+                Set.of("other", "own"),
+                holder("other", 4),
+                holder("own", 9),
+                Contender.waiting("gone", 5, 1),
+                Contender.waiting("place", 9, 1));
+        PrefixView behind = view(
+                7,
+                Set.of("other"),
+                Contender.waiting("own", 6, 1),
+                Contender.waiting("new", 8, 1),
+                Contender.waiting("place", 2, 1));
+        PrefixView merged = known.withWaitingOf(behind, Set.of("own", "place"));
+        assertThat(merged.lockIndex()).isEqualTo(9);
+        assertThat(merged.liveHolders()).containsExactlyInAnyOrder("other", "own");
+        assertThat(merged.contenders()).containsOnlyKeys("other", "own", "new", "place");
+        assertThat(merged.contenders().get("place").modifyIndex()).isEqualTo(9);
+    }
+}
