@@ -219,7 +219,7 @@ final class Exchanges implements Combiner.Work {
             boolean lost = result.lost().contains(release.hold().hold());
             release.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
         }
-        work.leaveTurnToOthers(result.othersWaiting(), result.yieldFor());
+        work.othersWait(result.othersWaiting());
         boolean allGranted = true;
         for (int i = 0; i < batch.calls().size(); i++) {
             AcquireCall call = batch.calls().get(i);

@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -127,13 +126,9 @@ final class PendingWork {
         resolveDue = true;
     }
 
-    /** The backend said whether other clients wait, and how long to leave it to them. */
-    void leaveTurnToOthers(boolean waiting, Duration pause) {
+    /** The backend said whether other clients wait. */
+    void othersWait(boolean waiting) {
         othersWaiting = waiting;
-        if (!pause.isZero()) {
-            Deadline end = Deadline.after(environment.nanoTime(), pause);
-            notBefore = notBefore.isBefore(end) ? end : notBefore;
-        }
     }
 
     /**

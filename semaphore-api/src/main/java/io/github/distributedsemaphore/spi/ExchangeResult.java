@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.spi;
 
 import io.github.distributedsemaphore.Deadline;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
@@ -22,7 +21,6 @@ public final class ExchangeResult {
     private final Deadline recheck;
     private final boolean othersWaiting;
     private final int ahead;
-    private final Duration yieldFor;
     private final OptionalLong sent;
 
     private ExchangeResult(Builder from) {
@@ -32,7 +30,6 @@ public final class ExchangeResult {
         this.recheck = from.recheck;
         this.othersWaiting = from.othersWaiting;
         this.ahead = from.ahead;
-        this.yieldFor = from.yieldFor;
         this.sent = from.sent;
     }
 
@@ -57,8 +54,7 @@ public final class ExchangeResult {
                 .validUntil(validUntil)
                 .recheck(recheck)
                 .othersWaiting(othersWaiting)
-                .ahead(ahead)
-                .yieldFor(yieldFor);
+                .ahead(ahead);
         copy.sent = sent;
         return copy;
     }
@@ -118,15 +114,6 @@ public final class ExchangeResult {
     }
 
     /**
-     * Returns for how long other clients have their turn.
-     *
-     * @return zero if nobody needs one, see {@link Builder#yieldFor}
-     */
-    public Duration yieldFor() {
-        return yieldFor;
-    }
-
-    /**
      * Returns when the request that decided was sent.
      *
      * @return see {@link Builder#sent}
@@ -148,7 +135,6 @@ public final class ExchangeResult {
         private Deadline recheck = Deadline.NEVER;
         private boolean othersWaiting = true;
         private int ahead;
-        private Duration yieldFor = Duration.ZERO;
         private OptionalLong sent = OptionalLong.empty();
 
         private Builder(List<Answer> answers) {
@@ -227,20 +213,8 @@ public final class ExchangeResult {
         }
 
         /**
-         * Leaves other clients a turn: for so long the engine does not ask for callers that wait. It still gives back, and
-         * serves calls that try once. By default zero.
-         *
-         * @param time a few milliseconds
-         * @return this
-         */
-        public Builder yieldFor(Duration time) {
-            yieldFor = time;
-            return this;
-        }
-
-        /**
-         * Says when the request that decided was sent, by {@link System#nanoTime}: from then on its slots may pass from
-         * thread to thread for a while. Needed only where the exchange first looked, waited, or was overtaken; by default it
+         * Says when the request that decided was sent, by {@link System#nanoTime}: its slots may pass from thread to thread for a
+         * while from the answer on, and at most twice as long from then on. Needed only where the exchange first looked, waited, or was overtaken; by default it
          * was sent when the exchange began.
          *
          * @param nanos the instant in nanoseconds

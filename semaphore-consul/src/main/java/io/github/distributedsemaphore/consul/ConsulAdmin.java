@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.InterruptShield;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;

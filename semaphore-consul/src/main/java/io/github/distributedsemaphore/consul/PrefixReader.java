@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -8,11 +8,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.HashMap;
@@ -75,7 +77,7 @@ class WaitingOrderTest {
     private void awaitThatSessionSeesTheOther(Hold kept) {
         await("the other is seen")
                 .until(() -> giveBack(session, takeOne(session)).othersWaiting());
-        assertThat(session.check(kept)).isNotNull();
+        assertThat(session.check(kept)).isEqualTo(HoldState.HELD);
     }
 
     @Test

@@ -240,7 +240,11 @@ public final class ProcessServer implements AutoCloseable {
     public void kill() {
         destroy();
         // The handle of a process knows of its end a moment before the process itself does.
-        int status = process().onExit().join().exitValue();
+        int status = process()
+                .onExit()
+                .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+                .join()
+                .exitValue();
         if (status != KILLED) {
             throw new IllegalStateException(product + " ended with " + status + " where it was to be killed: " + log());
         }
