@@ -29,7 +29,7 @@ class RunnerTest {
     private Path folder;
 
     private int run(Class<?> workerMain, Variant... variants) {
-        Cell cell = new Cell("test", "a test", 2, 100, false, List.of(variants), List.of(IMPOSSIBLE));
+        Cell cell = new Cell("test", "a test", 2, 900, false, List.of(variants), List.of(IMPOSSIBLE));
         CommandLine line = Main.commandLine(new RedisCommand(List.of(cell), workerMain));
         line.setOut(new PrintWriter(out)).setErr(new PrintWriter(log));
         return line.execute("--quick", "--rounds=2", "--results=" + folder, "--worker-option=-XX:TieredStopAtLevel=1");

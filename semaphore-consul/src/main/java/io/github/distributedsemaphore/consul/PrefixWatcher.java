@@ -191,9 +191,11 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private void keepPlace(PrefixView view) {
         Deadline end = operations.end();
         SlotSession place = pool.place();
-        if (place != null) {
+        if (hint == null) {
+            leavePlace();
+        } else if (place != null) {
             pool.keepAlive(place, view.contenders().containsKey(place.id()), end);
-        } else if (hint != null && wanted > 0 && view.exists()) {
+        } else if (wanted > 0 && view.exists()) {
             SlotSession taken = pool.takeForPlace(end);
             if (taken != null) {
                 boolean made = false;
@@ -205,6 +207,8 @@ final class PrefixWatcher implements PrefixFollower.Follower {
                     pool.placed(made ? taken : null);
                     pool.putBack(List.of(taken));
                 }
+                // The last caller may have given up meanwhile, when there was no place yet to leave.
+                leavePlace();
             }
         }
     }

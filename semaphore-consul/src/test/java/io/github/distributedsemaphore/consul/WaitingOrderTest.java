@@ -83,15 +83,16 @@ class WaitingOrderTest {
     @Test
     void aClientThatGivesBackAndWantsAgainComesAfterTheOneThatWaits() {
         Hold kept = takeOne(session);
-        try (BackendSession.Watch watch = awaitPlace(rival)) {
-            assertThat(watch).isNotNull();
+        try (BackendSession.Watch watch = awaitPlace(rival);
+                BackendSession.Watch own = session.watch(hints::incrementAndGet)) {
+            assertThat(watch).isNotSameAs(own);
             awaitThatSessionSeesTheOther(kept);
             Hold hold = takeOne(session);
             ExchangeResult back = waitFor(session, List.of(hold), 1);
             assertThat(first(back)).isEqualTo(Answer.FULL);
             assertThat(back.recheck().isBefore(Deadline.after(System.nanoTime(), LONG)))
                     .isTrue();
-            assertThat(waiting()).as("both wait now").hasSize(2);
+            await("both wait").until(() -> waiting().size() == 2);
             assertThat(first(waitFor(rival, List.of(), 1))).isInstanceOf(Answer.Granted.class);
             assertThat(waiting()).as("the one that is served waits no more").hasSize(1);
         }

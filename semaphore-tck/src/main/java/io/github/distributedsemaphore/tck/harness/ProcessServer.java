@@ -239,12 +239,7 @@ public final class ProcessServer implements AutoCloseable {
      */
     public void kill() {
         destroy();
-        // The handle of a process knows of its end a moment before the process itself does.
-        int status = process()
-                .onExit()
-                .orTimeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
-                .join()
-                .exitValue();
+        int status = process().exitValue();
         if (status != KILLED) {
             throw new IllegalStateException(product + " ended with " + status + " where it was to be killed: " + log());
         }
@@ -254,13 +249,19 @@ public final class ProcessServer implements AutoCloseable {
         List<ProcessHandle> all = family();
         all.forEach(ProcessHandle::destroyForcibly);
         all.forEach(this::awaitEnd);
+        // Its handle knows of its end a moment before the process itself has an exit status.
+        awaitEnd(process().pid(), process()::isAlive);
     }
 
     private void awaitEnd(ProcessHandle one) {
+        awaitEnd(one.pid(), one::isAlive);
+    }
+
+    private void awaitEnd(long pid, BooleanSupplier isAlive) {
         long begin = System.nanoTime();
-        while (one.isAlive()) {
+        while (isAlive.getAsBoolean()) {
             if (System.nanoTime() - begin > PATIENCE.toNanos()) {
-                throw new IllegalStateException(product + ", process " + one.pid() + ", does not end: " + log());
+                throw new IllegalStateException(product + ", process " + pid + ", does not end: " + log());
             }
             pause();
         }

@@ -127,7 +127,8 @@ public abstract class HygieneRules {
         exercise(tck, semaphore, tck.rounds(10_000, 300));
         assertThat(tck.harness().leftovers().things())
                 .as("things at the backend after as many rounds again")
-                .hasSizeLessThanOrEqualTo(things);
+                // One more may be a client's place among those that wait; a leak has one for every tenth round.
+                .hasSizeLessThanOrEqualTo(things + 1);
         tck.await(
                 "the number of threads does not grow",
                 () -> Thread.getAllStackTraces().keySet().stream()
