@@ -37,7 +37,7 @@ final class Waiters {
      * The queue ends with its last consumer, and by its expiration if there never was one.
      */
     private static final Map<String, Object> ARGUMENTS =
-            Map.of("x-queue-type", "classic", "x-max-length", 1_000, "x-message-ttl", 1_000, "x-expires", 60_000);
+            Map.of("x-queue-type", "classic", "x-max-length", 1_000, "x-message-ttl", 1_000, "x-expires", 10_000);
 
     private static final int TRIES_TO_CONSUME = 3;
 

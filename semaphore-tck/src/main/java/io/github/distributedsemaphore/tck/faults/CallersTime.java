@@ -16,7 +16,6 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.run.Pause;
-import io.github.distributedsemaphore.tck.watch.Heartbeat;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
@@ -52,11 +51,9 @@ final class CallersTime {
     static final ClientSpec EAGER = ClientSpec.plain().with("recheck", "50ms");
 
     private final TckFixture tck;
-    private final Heartbeat heartbeat;
 
-    CallersTime(TckFixture tck, Heartbeat heartbeat) {
+    CallersTime(TckFixture tck) {
         this.tck = tck;
-        this.heartbeat = heartbeat;
     }
 
     /** How a call ended. */
@@ -114,7 +111,7 @@ final class CallersTime {
     void assertInTime(String what, long due, Ended ended) {
         long late = ended.ended() - due;
         if (late > 0) {
-            late -= heartbeat.stoodStill(due, ended.ended()).toNanos();
+            late -= tck.stoodStill(due, ended.ended());
         }
         tck.measure(Bound.TIMEOUT_SLACK, Math.max(0, late));
         if (late > tck.scaled(MOST_LATE).toNanos()) {

@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.tck.faults;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
-import io.github.distributedsemaphore.tck.watch.Heartbeat;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 
@@ -20,9 +19,7 @@ public abstract class OutageRules {
     }
 
     static void on(TckFixture tck, Outage outage, BiConsumer<CallersTime, Outage> rule) {
-        try (Heartbeat heartbeat = new Heartbeat()) {
-            rule.accept(new CallersTime(tck, heartbeat), outage);
-        }
+        rule.accept(new CallersTime(tck), outage);
     }
 
     @Test

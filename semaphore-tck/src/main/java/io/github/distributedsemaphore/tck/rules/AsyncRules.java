@@ -132,10 +132,10 @@ public abstract class AsyncRules {
                 reporter,
                 round -> {
                     future.clear();
-                    semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
-                            .orElseThrow(() -> new AssertionError(
-                                    "a cancel that raced the grant swallowed the permit, before race " + round))
+                    Waiters.soon(
+                                    tck,
+                                    semaphore,
+                                    "a cancel that raced the grant swallowed the permit, before race " + round)
                             .release();
                 },
                 round -> future.add(semaphore.acquireAsync()),
@@ -151,10 +151,8 @@ public abstract class AsyncRules {
                 tck,
                 reporter,
                 round -> {
-                    held[0] = semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
-                            .orElseThrow(() -> new AssertionError(
-                                    "a cancel that raced the grant swallowed the permit, before race " + round));
+                    held[0] = Waiters.soon(
+                            tck, semaphore, "a cancel that raced the grant swallowed the permit, before race " + round);
                     future.set(0, semaphore.acquireAsync());
                 },
                 round -> held[0].release(),

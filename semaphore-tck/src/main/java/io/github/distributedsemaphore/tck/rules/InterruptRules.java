@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Race;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
 import java.util.List;
@@ -143,11 +144,10 @@ public abstract class InterruptRules {
                     round -> {
                         granted.clear();
                         held.clear();
-                        held.add(semaphore
-                                .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
-                                .orElseThrow(() -> new AssertionError(
-                                        "an interrupt that raced the grant swallowed the permit, before race "
-                                                + round)));
+                        held.add(Waiters.soon(
+                                tck,
+                                semaphore,
+                                "an interrupt that raced the grant swallowed the permit, before race " + round));
                     },
                     round -> {
                         try {

@@ -195,10 +195,10 @@ public abstract class TimeoutRules {
                 reporter,
                 round -> {
                     outcome.clear();
-                    held[0] = semaphore
-                            .tryAcquire(tck.scaled(tck.guarantees().wakeUpBound()))
-                            .orElseThrow(() -> new AssertionError(
-                                    "a time-out that raced the grant swallowed the permit, before race " + round));
+                    held[0] = Waiters.soon(
+                            tck,
+                            semaphore,
+                            "a time-out that raced the grant swallowed the permit, before race " + round);
                 },
                 round -> outcome.add(views.get(round % 2).tryAcquire(Duration.ofNanos(round % 50 * 2_000L))),
                 round -> held[0].release(),

@@ -44,6 +44,8 @@ public final class TckRun implements AutoCloseable {
     private final SemaphoreClient janitor;
     private final Hygiene hygiene;
     private final Measurements measurements = new Measurements();
+    private final Heartbeat heartbeat = new Heartbeat();
+    private final TckTiming timing;
     private final PortUse portUse = new PortUse();
     private final PortRecorder recorder = new PortRecorder(portUse, measurements);
     private final RuleResults results = new RuleResults();
@@ -54,6 +56,7 @@ public final class TckRun implements AutoCloseable {
     public TckRun(String title, TckSettings settings, SemaphoreTckHarness harness) {
         this.title = title;
         this.settings = settings;
+        this.timing = new TckTiming(settings, heartbeat);
         this.harness = harness;
         this.nameSpace = "tck" + Long.toString(ProcessHandle.current().pid(), 36) + "-" + RUNS.incrementAndGet() + "-"
                 + Long.toString(System.currentTimeMillis() % 100_000_000, 36);
@@ -62,6 +65,7 @@ public final class TckRun implements AutoCloseable {
         try {
             warmUp();
         } catch (RuntimeException | Error e) {
+            heartbeat.close();
             janitor.close();
             closeHarness();
             throw e;
@@ -104,6 +108,10 @@ public final class TckRun implements AutoCloseable {
 
     public TckSettings settings() {
         return settings;
+    }
+
+    public TckTiming timing() {
+        return timing;
     }
 
     public SemaphoreTckHarness harness() {
@@ -217,6 +225,7 @@ public final class TckRun implements AutoCloseable {
         agents.ifPresent(pool -> failures.collect(pool::close));
         failures.collect(this::closeServer);
         failures.collect(janitor::close);
+        failures.collect(heartbeat::close);
         failures.collect(this::closeHarness);
         failures.rethrow();
     }

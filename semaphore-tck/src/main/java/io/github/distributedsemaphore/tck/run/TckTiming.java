@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** How long the kit waits for what must happen, and how long it looks for what must not. */
-public record TckTiming(TckSettings settings) {
+public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     private static final Duration QUIET = Duration.ofMillis(150);
     private static final Duration QUIET_FULL = Duration.ofSeconds(1);
     private static final int LEAST_ROUNDS = 3;
@@ -21,10 +21,21 @@ public record TckTiming(TckSettings settings) {
         return settings.scaled(settings.full() ? QUIET_FULL : QUIET);
     }
 
+    /** Tells whether a time is over, not counting how long the machine itself stood still. */
+    public boolean isOver(Duration time, long since) {
+        long now = System.nanoTime();
+        return now - since > time.toNanos() && now - since - stoodStill(since, now) > time.toNanos();
+    }
+
+    /** Returns for how many nanoseconds the machine itself stood still between two instants that have passed. */
+    public long stoodStill(long from, long to) {
+        return heartbeat.stoodStill(from, to);
+    }
+
     public void await(String what, Duration bound, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
-            if (System.nanoTime() - start > bound.toNanos()) {
+            if (isOver(bound, start)) {
                 throw new AssertionError("not within " + bound + ": " + what + "\n" + ThreadDump.all());
             }
             Pause.millis(1);
@@ -34,7 +45,7 @@ public record TckTiming(TckSettings settings) {
     void awaitEmpty(String what, Duration bound, Supplier<Set<String>> left) {
         long start = System.nanoTime();
         for (Set<String> now = left.get(); !now.isEmpty(); now = left.get()) {
-            if (System.nanoTime() - start > bound.toNanos()) {
+            if (isOver(bound, start)) {
                 throw new AssertionError(what + ": " + now);
             }
             Pause.millis(2);

@@ -11,8 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /** Threads and futures that wait for permits, and whether they are served in time. */
 public final class Waiters {
@@ -40,11 +38,8 @@ public final class Waiters {
 
     /** Returns the permit of a waiter that must be served within the declared wake-up time. */
     public static Permit served(TckFixture tck, Task<Permit> waiter, long since, String otherwise) throws Exception {
-        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         while (!waiter.isDone()) {
-            if (System.nanoTime() - since > bound.toNanos()) {
-                throw new AssertionError(otherwise + " (not served within " + bound + ")");
-            }
+            assertInTime(tck, since, otherwise);
             Pause.millis(1);
         }
         Permit permit = waiter.result();
@@ -54,7 +49,6 @@ public final class Waiters {
 
     /** Returns the waiter that is served first; one must be within the declared wake-up time. */
     public static Task<Permit> first(TckFixture tck, long since, String otherwise, List<Task<Permit>> waiters) {
-        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         while (true) {
             for (Task<Permit> waiter : waiters) {
                 if (waiter.isDone()) {
@@ -62,23 +56,36 @@ public final class Waiters {
                     return waiter;
                 }
             }
-            if (System.nanoTime() - since > bound.toNanos()) {
-                throw new AssertionError(otherwise + " (not served within " + bound + ")");
-            }
+            assertInTime(tck, since, otherwise);
             Pause.millis(1);
         }
     }
 
+    private static void assertInTime(TckFixture tck, long since, String otherwise) {
+        Duration bound = tck.guarantees().wakeUpBound();
+        if (tck.isOver(bound, since)) {
+            throw new AssertionError(otherwise + " (not served within " + tck.scaled(bound) + ")");
+        }
+    }
+
+    /** Returns a permit that must be granted within the declared wake-up time. */
+    public static Permit soon(TckFixture tck, DistributedSemaphore semaphore, String otherwise) throws Exception {
+        long since = System.nanoTime();
+        Permit permit = semaphore.tryAcquire(tck.patience()).orElseThrow(() -> new AssertionError(otherwise));
+        assertInTime(tck, since, otherwise);
+        return permit;
+    }
+
     /** Returns the permit of a future that must be served within the declared wake-up time. */
     public static Permit served(TckFixture tck, CompletableFuture<Permit> waiter, String otherwise) throws Exception {
-        Duration bound = tck.scaled(tck.guarantees().wakeUpBound());
         long since = System.nanoTime();
+        while (!waiter.isDone()) {
+            assertInTime(tck, since, otherwise);
+            Pause.millis(1);
+        }
+        tck.measure(Bound.WAKE_UP, System.nanoTime() - since);
         try {
-            Permit permit = waiter.get(bound.toNanos(), TimeUnit.NANOSECONDS);
-            tck.measure(Bound.WAKE_UP, System.nanoTime() - since);
-            return permit;
-        } catch (TimeoutException e) {
-            throw new AssertionError(otherwise + " (not served within " + bound + ")", e);
+            return waiter.get();
         } catch (ExecutionException e) {
             throw new AssertionError(otherwise + " (failed: " + e.getCause() + ")", e);
         }

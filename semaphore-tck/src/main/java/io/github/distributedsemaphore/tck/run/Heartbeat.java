@@ -1,28 +1,30 @@
-package io.github.distributedsemaphore.tck.watch;
+package io.github.distributedsemaphore.tck.run;
 
-import io.github.distributedsemaphore.tck.run.Pause;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Deque;
 
 /**
  * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
- * What a bound of a tenth of a second is compared with is the time less these pauses; the bound stays what it is.
+ * What a bound is compared with is the time less these pauses; the bound stays what it is.
  */
-public final class Heartbeat implements AutoCloseable {
+final class Heartbeat implements AutoCloseable {
     private static final long PERIOD_MILLIS = 5;
     private static final Duration MOST = Duration.ofMinutes(1);
+    /** No bound is longer. */
+    private static final long REMEMBERED_NANOS = MOST.toNanos() * 5;
+
     /** A sleep ends that much late on a machine that has nothing else to do. */
     private static final long USUAL_NANOS = 1_000_000;
 
-    private final List<Gap> gaps = new ArrayList<>();
+    private final Deque<Gap> gaps = new ArrayDeque<>();
     private final Thread thread = new Thread(this::run, "tck-heartbeat");
     private long lastBeat = System.nanoTime();
     private boolean over;
 
     private record Gap(long from, long to) {}
 
-    public Heartbeat() {
+    Heartbeat() {
         thread.setDaemon(true);
         thread.start();
     }
@@ -47,12 +49,15 @@ public final class Heartbeat implements AutoCloseable {
         lastBeat = System.nanoTime();
         if (lastBeat - due > USUAL_NANOS) {
             gaps.add(new Gap(due, lastBeat));
+            while (lastBeat - gaps.getFirst().to() > REMEMBERED_NANOS) {
+                gaps.removeFirst();
+            }
         }
         notifyAll();
     }
 
-    /** Returns for how long nothing ran between two instants that have passed. */
-    public synchronized Duration stoodStill(long from, long to) {
+    /** Returns for how many nanoseconds nothing ran between two instants that have passed. */
+    synchronized long stoodStill(long from, long to) {
         while (lastBeat - to < 0 && !over) {
             try {
                 wait(PERIOD_MILLIS);
@@ -67,7 +72,7 @@ public final class Heartbeat implements AutoCloseable {
             long end = gap.to() - to < 0 ? gap.to() : to;
             sum += Math.max(0, end - begin);
         }
-        return Duration.ofNanos(sum);
+        return sum;
     }
 
     @Override
