@@ -10,10 +10,16 @@ module io.github.distributedsemaphore.cli {
     requires jdk.unsupported;
     requires static org.jspecify;
 
-    opens io.github.distributedsemaphore.cli to
+    opens io.github.distributedsemaphore.cli.admin to
+            info.picocli;
+    opens io.github.distributedsemaphore.cli.common to
             info.picocli;
     opens io.github.distributedsemaphore.cli.demo to
             info.picocli;
     opens io.github.distributedsemaphore.cli.live to
+            info.picocli;
+    opens io.github.distributedsemaphore.cli.run to
+            info.picocli;
+    opens io.github.distributedsemaphore.cli.tck to
             info.picocli;
 }

@@ -1,7 +1,28 @@
 package io.github.distributedsemaphore.cli;
 
-/** Where the {@code semaphore} command starts. */
+import io.github.distributedsemaphore.cli.admin.CreateCommand;
+import io.github.distributedsemaphore.cli.admin.DestroyCommand;
+import io.github.distributedsemaphore.cli.admin.GuaranteesCommand;
+import io.github.distributedsemaphore.cli.admin.ResizeCommand;
+import io.github.distributedsemaphore.cli.admin.StatusCommand;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.demo.DemoCommand;
+import io.github.distributedsemaphore.cli.live.ListCommand;
+import io.github.distributedsemaphore.cli.live.TopCommand;
+import io.github.distributedsemaphore.cli.live.UiCommand;
+import io.github.distributedsemaphore.cli.run.RunCommand;
+import io.github.distributedsemaphore.cli.tck.TckCommand;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+
+/** Where the {@code semaphore} command starts, and the list of its commands. */
 public final class Main {
+    /** In the order of the help. */
+    private static final Map<String, Supplier<Object>> COMMANDS = commands();
+
     private Main() {}
 
     /**
@@ -10,6 +31,48 @@ public final class Main {
      * @param args the words after {@code semaphore}
      */
     public static void main(String[] args) {
-        System.exit(SemaphoreCommand.commandLine(args).execute(args));
+        System.exit(commandLine(args).execute(args));
+    }
+
+    /**
+     * Returns what reads a command line.
+     *
+     * @param words the words to be read. If they name a command it is the only one that is loaded: a run is short, and finding out
+     *     what eleven commands take costs it a noticeable part of its time
+     */
+    static CommandLine commandLine(String... words) {
+        String named = commandOf(words);
+        Map<String, Object> loaded = new LinkedHashMap<>();
+        COMMANDS.forEach((name, command) -> {
+            if (name.equals(named) || !COMMANDS.containsKey(named)) {
+                loaded.put(name, command.get());
+            }
+        });
+        return SemaphoreCommand.commandLine(loaded);
+    }
+
+    /** Finds the first word that is no option and no option's value; empty if there is none. */
+    private static String commandOf(String... words) {
+        int i = 0;
+        while (i < words.length && words[i].startsWith("-")) {
+            i += words[i].equals("--backend") ? 2 : 1;
+        }
+        return i < words.length ? words[i] : "";
+    }
+
+    private static Map<String, Supplier<Object>> commands() {
+        Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
+        commands.put("create", CreateCommand::new);
+        commands.put("list", ListCommand::new);
+        commands.put("status", StatusCommand::new);
+        commands.put("top", TopCommand::new);
+        commands.put("ui", UiCommand::new);
+        commands.put("resize", ResizeCommand::new);
+        commands.put("destroy", DestroyCommand::new);
+        commands.put("run", RunCommand::new);
+        commands.put("guarantees", GuaranteesCommand::new);
+        commands.put("tck", TckCommand::new);
+        commands.put("demo", DemoCommand::new);
+        return commands;
     }
 }

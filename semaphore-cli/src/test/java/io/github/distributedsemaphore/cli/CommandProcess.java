@@ -17,7 +17,7 @@ public final class CommandProcess implements AutoCloseable {
      * Whoever started the tests may ignore signals, as nohup does, and so do scripts for what they start in the background. That is
      * inherited, and a shell cannot trap what it was told to ignore. Java cannot undo it, nor can the env of every system.
      */
-    static final List<String> WITH_SIGNALS = withSignals(List.of("env", "--default-signal=HUP,INT,TERM"));
+    public static final List<String> WITH_SIGNALS = withSignals(List.of("env", "--default-signal=HUP,INT,TERM"));
 
     private final Process process;
     private final Path out;
@@ -148,7 +148,7 @@ public final class CommandProcess implements AutoCloseable {
         return read(err);
     }
 
-    static String read(Path file) {
+    public static String read(Path file) {
         try {
             return Files.exists(file) ? Files.readString(file) : "";
         } catch (IOException e) {

@@ -35,7 +35,7 @@ final class LocalCommands {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         String[] all = withBackend(backend, words).toArray(String[]::new);
-        CommandLine line = SemaphoreCommand.commandLine(all);
+        CommandLine line = Main.commandLine(all);
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = line.execute(all);
         return new Outcome(code, out.toString(), err.toString());

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ final class UsageTest {
     private final StringWriter err = new StringWriter();
 
     private int execute(String... words) {
-        CommandLine line = SemaphoreCommand.commandLine(words);
+        CommandLine line = Main.commandLine(words);
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         return line.execute(words);
     }

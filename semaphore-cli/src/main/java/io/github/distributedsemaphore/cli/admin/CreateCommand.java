@@ -1,6 +1,8 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -13,7 +15,7 @@ import picocli.CommandLine.ParentCommand;
             "Creates a semaphore.",
             "If it exists with that limit, that is fine; if it has another one, nothing is changed."
         })
-final class CreateCommand implements Callable<Integer> {
+public final class CreateCommand implements Callable<Integer> {
     @ParentCommand
     private SemaphoreCommand semaphore;
 

@@ -1,6 +1,9 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.CommandFailure;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +19,7 @@ import picocli.CommandLine.ParentCommand;
             "Removes a semaphore.",
             "Calls that wait for it end with an error. Holders keep their slots until they release them."
         })
-final class DestroyCommand implements Callable<Integer> {
+public final class DestroyCommand implements Callable<Integer> {
     @ParentCommand
     private SemaphoreCommand semaphore;
 

@@ -1,7 +1,9 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -10,7 +12,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ParentCommand;
 
 @Command(name = "guarantees", description = "Shows what the backend promises under the settings in its URI.")
-final class GuaranteesCommand implements Callable<Integer> {
+public final class GuaranteesCommand implements Callable<Integer> {
     private static final Duration ANSWER = Duration.ofSeconds(10);
 
     @ParentCommand

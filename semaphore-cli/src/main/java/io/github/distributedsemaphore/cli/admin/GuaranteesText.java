@@ -1,5 +1,6 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
+import io.github.distributedsemaphore.cli.common.TextTable;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;

@@ -1,6 +1,8 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.SemaphoreAdmin;
+import io.github.distributedsemaphore.cli.common.CommandFailure;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

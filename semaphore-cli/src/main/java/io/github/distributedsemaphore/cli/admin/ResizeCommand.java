@@ -1,6 +1,8 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +18,7 @@ import picocli.CommandLine.ParentCommand;
             "Changes the limit of a semaphore.",
             "A lower limit removes the highest slots. They are no longer granted, and their holders keep them until release."
         })
-final class ResizeCommand implements Callable<Integer> {
+public final class ResizeCommand implements Callable<Integer> {
     @ParentCommand
     private SemaphoreCommand semaphore;
 

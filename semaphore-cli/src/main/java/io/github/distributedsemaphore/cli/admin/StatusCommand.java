@@ -1,8 +1,12 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.cli.common.CommandFailure;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.StatusJson;
 import io.github.distributedsemaphore.cli.live.ListCommand;
 import java.io.PrintWriter;
 import java.util.List;
@@ -16,7 +20,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
 @Command(name = "status", description = "Shows a semaphore, or all of them, and who holds which slot since when.")
-final class StatusCommand implements Callable<Integer> {
+public final class StatusCommand implements Callable<Integer> {
     @ParentCommand
     private SemaphoreCommand semaphore;
 

@@ -1,7 +1,9 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.TextTable;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;

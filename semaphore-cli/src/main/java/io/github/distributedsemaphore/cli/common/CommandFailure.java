@@ -1,17 +1,17 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 /** A command's own way to end: a line for standard error and an exit code. */
-final class CommandFailure extends RuntimeException {
+public final class CommandFailure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final int exitCode;
 
-    CommandFailure(int exitCode, String message) {
+    public CommandFailure(int exitCode, String message) {
         super(message);
         this.exitCode = exitCode;
     }
 
-    int exitCode() {
+    public int exitCode() {
         return exitCode;
     }
 }

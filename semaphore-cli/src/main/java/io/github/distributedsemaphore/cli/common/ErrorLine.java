@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -19,7 +19,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
 /** Turns whatever went wrong into one line on standard error and an exit code. */
-final class ErrorLine implements IExecutionExceptionHandler, IParameterExceptionHandler {
+public final class ErrorLine implements IExecutionExceptionHandler, IParameterExceptionHandler {
     private static final Map<Class<? extends SemaphoreException>, Integer> CODES = Map.of(
             BackendUnavailableException.class, ExitCodes.UNAVAILABLE,
             OutcomeUnknownException.class, ExitCodes.OUTCOME_UNKNOWN,
@@ -51,7 +51,7 @@ final class ErrorLine implements IExecutionExceptionHandler, IParameterException
         return CODES;
     }
 
-    static int code(Exception failure) {
+    public static int code(Exception failure) {
         if (failure instanceof CommandFailure known) {
             return known.exitCode();
         }
@@ -70,7 +70,7 @@ final class ErrorLine implements IExecutionExceptionHandler, IParameterException
     }
 
     /** Prints a message as a single line, whatever a library put into it. */
-    static void print(PrintWriter err, String message) {
+    public static void print(PrintWriter err, String message) {
         err.println("semaphore: " + message.strip().replaceAll("\\s*\\R\\s*", "; "));
         err.flush();
     }

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import java.util.Comparator;
 import java.util.Map;
@@ -9,22 +9,22 @@ import picocli.CommandLine.Model.UsageMessageSpec;
  * What the command's exit codes mean. Those from 64 on are of the BSD list in {@code sysexits.h} where it has a fitting
  * one; 126, 127 and 128 + signal are the shell's.
  */
-final class ExitCodes {
-    static final int OK = 0;
-    static final int UNEXPECTED = 1;
-    static final int OTHER_LIMIT = 3;
-    static final int STILL_HELD = 4;
-    static final int NO_SUCH_SEMAPHORE = 5;
-    static final int RULE_BROKEN = 6;
-    static final int USAGE = 64;
-    static final int UNAVAILABLE = 69;
-    static final int PERMIT_LOST = 70;
-    static final int OUTCOME_UNKNOWN = 74;
-    static final int NO_SLOT_IN_TIME = 75;
-    static final int ACCESS_REFUSED = 77;
-    static final int INCOMPATIBLE_STATE = 78;
-    static final int NOT_EXECUTABLE = 126;
-    static final int NOT_FOUND = 127;
+public final class ExitCodes {
+    public static final int OK = 0;
+    public static final int UNEXPECTED = 1;
+    public static final int OTHER_LIMIT = 3;
+    public static final int STILL_HELD = 4;
+    public static final int NO_SUCH_SEMAPHORE = 5;
+    public static final int RULE_BROKEN = 6;
+    public static final int USAGE = 64;
+    public static final int UNAVAILABLE = 69;
+    public static final int PERMIT_LOST = 70;
+    public static final int OUTCOME_UNKNOWN = 74;
+    public static final int NO_SLOT_IN_TIME = 75;
+    public static final int ACCESS_REFUSED = 77;
+    public static final int INCOMPATIBLE_STATE = 78;
+    public static final int NOT_EXECUTABLE = 126;
+    public static final int NOT_FOUND = 127;
 
     private static final String ANY = "*";
 
@@ -58,12 +58,12 @@ final class ExitCodes {
     private ExitCodes() {}
 
     /** What the process ends with when a signal ended what it did, as a shell has it. */
-    static int ofSignal(int number) {
+    public static int ofSignal(int number) {
         return 128 + number;
     }
 
     /** The part of {@code --help} that lists them; {@code run} and {@code tck} have some that the others do not have. */
-    static void addToHelp(UsageMessageSpec help, String command) {
+    public static void addToHelp(UsageMessageSpec help, String command) {
         Map<String, String> codes = new TreeMap<>(Comparator.comparingInt(ExitCodes::order));
         codes.putAll(OF_ALL);
         codes.putAll(

@@ -1,17 +1,9 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
-import io.github.distributedsemaphore.cli.demo.DemoCommand;
-import io.github.distributedsemaphore.cli.demo.WorkerCommand;
-import io.github.distributedsemaphore.cli.live.ListCommand;
-import io.github.distributedsemaphore.cli.live.TopCommand;
-import io.github.distributedsemaphore.cli.live.UiCommand;
 import java.time.Duration;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -39,9 +31,6 @@ public final class SemaphoreCommand implements Runnable {
 
     private static final String DEFAULT_BACKEND = "local:";
 
-    /** In the order of the help. */
-    private static final Map<String, Supplier<Object>> COMMANDS = commands();
-
     @CommandLine.Spec
     private CommandLine.Model.CommandSpec spec;
 
@@ -68,13 +57,12 @@ public final class SemaphoreCommand implements Runnable {
     /**
      * Returns what reads a command line.
      *
-     * @param words the words to be read. If they name a command it is the only one that is loaded: a run is short, and finding out
-     *     what twelve commands take costs it a noticeable part of its time
+     * @param commands by their names, in the order of the help
+     * @return ready to execute
      */
-    static CommandLine commandLine(String... words) {
+    public static CommandLine commandLine(Map<String, ?> commands) {
         CommandLine line = new CommandLine(new SemaphoreCommand());
-        Supplier<Object> named = COMMANDS.get(commandOf(words));
-        (named == null ? COMMANDS.values() : List.of(named)).forEach(command -> line.addSubcommand(command.get()));
+        commands.values().forEach(line::addSubcommand);
         ErrorLine errors = new ErrorLine();
         line.setExecutionExceptionHandler(errors)
                 .setParameterExceptionHandler(errors)
@@ -85,32 +73,6 @@ public final class SemaphoreCommand implements Runnable {
         line.getSubcommands().forEach((name, command) -> describeExitCodes(command, name));
         describeExitCodes(line, "");
         return line;
-    }
-
-    /** Finds the first word that is no option and no option's value; empty if there is none. */
-    private static String commandOf(String... words) {
-        int i = 0;
-        while (i < words.length && words[i].startsWith("-")) {
-            i += words[i].equals("--backend") ? 2 : 1;
-        }
-        return i < words.length ? words[i] : "";
-    }
-
-    private static Map<String, Supplier<Object>> commands() {
-        Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
-        commands.put("create", CreateCommand::new);
-        commands.put("list", ListCommand::new);
-        commands.put("status", StatusCommand::new);
-        commands.put("top", TopCommand::new);
-        commands.put("ui", UiCommand::new);
-        commands.put("resize", ResizeCommand::new);
-        commands.put("destroy", DestroyCommand::new);
-        commands.put("run", RunCommand::new);
-        commands.put("guarantees", GuaranteesCommand::new);
-        commands.put("tck", TckCommand::new);
-        commands.put("demo", DemoCommand::new);
-        commands.put("demo-worker", WorkerCommand::new);
-        return commands;
     }
 
     private static void describeExitCodes(CommandLine command, String name) {
@@ -152,7 +114,12 @@ public final class SemaphoreCommand implements Runnable {
         return builder().connect();
     }
 
-    SemaphoreClientBuilder builder() {
+    /**
+     * Prepares to connect to the backend.
+     *
+     * @return settings may be added to it
+     */
+    public SemaphoreClientBuilder builder() {
         if (verbose) {
             // Read once, by the first logger: nothing has logged so far.
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
@@ -160,7 +127,13 @@ public final class SemaphoreCommand implements Runnable {
         return SemaphoreClient.builder(backend);
     }
 
-    static boolean isVerbose(CommandLine command) {
+    /**
+     * Tells whether the user asked for more than one line about an error.
+     *
+     * @param command the command that runs
+     * @return {@code --verbose}
+     */
+    public static boolean isVerbose(CommandLine command) {
         return command.getCommandSpec().root().userObject() instanceof SemaphoreCommand root && root.verbose;
     }
 }

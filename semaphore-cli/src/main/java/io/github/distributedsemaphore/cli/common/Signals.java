@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonNull;
@@ -14,13 +14,13 @@ import java.util.Locale;
 public final class StatusJson {
     private StatusJson() {}
 
-    static String of(List<SemaphoreDescription> semaphores) {
+    public static String of(List<SemaphoreDescription> semaphores) {
         JsonArray array = new JsonArray();
         semaphores.forEach(semaphore -> array.add(json(semaphore)));
         return array.toString();
     }
 
-    static String of(SemaphoreDescription semaphore) {
+    public static String of(SemaphoreDescription semaphore) {
         return json(semaphore).toString();
     }
 

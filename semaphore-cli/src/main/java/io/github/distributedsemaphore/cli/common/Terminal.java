@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** What is to be known about the terminal that this process was started from, if any. */
-final class Terminal {
+public final class Terminal {
     private static final Path OWN_STAT = Path.of("/proc/self/stat");
 
     private static final String CLEAR_LINE = "\r\u001b[K";
@@ -15,14 +15,14 @@ final class Terminal {
     private Terminal() {}
 
     /** Puts a text in place of the line that the cursor is in, as far as it fits. */
-    static void replaceLine(PrintWriter terminal, String text) {
+    public static void replaceLine(PrintWriter terminal, String text) {
         String line = text.replaceAll("\\p{Cntrl}", "?");
         terminal.print(CLEAR_LINE + (line.length() <= COLUMNS ? line : line.substring(0, COLUMNS)));
         terminal.flush();
     }
 
     /** Tells whether this process is in the group that gets the terminal's Ctrl-C; false where there is no Linux to ask. */
-    static boolean isForeground() {
+    public static boolean isForeground() {
         try {
             return isForeground(Files.readString(OWN_STAT));
         } catch (IOException e) {
@@ -33,7 +33,7 @@ final class Terminal {
     /**
      * Tells whether a terminal that can remove a line shows what goes to standard error; false where there is no Linux to ask.
      */
-    static boolean takesErrors() {
+    public static boolean takesErrors() {
         if ("dumb".equals(System.getenv("TERM"))) {
             return false;
         }

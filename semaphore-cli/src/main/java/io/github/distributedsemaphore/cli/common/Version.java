@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.common;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -6,7 +6,7 @@ import java.util.Properties;
 import picocli.CommandLine.IVersionProvider;
 
 /** Finds the version where Maven puts it into the jar. */
-final class Version implements IVersionProvider {
+public final class Version implements IVersionProvider {
     private static final String PROPERTIES =
             "/META-INF/maven/io.github.distributedsemaphore/semaphore-cli/pom.properties";
 

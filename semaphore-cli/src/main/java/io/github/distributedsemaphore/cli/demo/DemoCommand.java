@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.cli.demo;
 
-import io.github.distributedsemaphore.cli.SemaphoreCommand;
-import io.github.distributedsemaphore.cli.Signals;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.Signals;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;

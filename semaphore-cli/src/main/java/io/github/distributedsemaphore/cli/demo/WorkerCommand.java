@@ -3,13 +3,14 @@ package io.github.distributedsemaphore.cli.demo;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.cli.SemaphoreCommand;
-import io.github.distributedsemaphore.cli.Signals;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.Signals;
 import io.github.distributedsemaphore.guarantees.Capability;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
@@ -47,6 +48,16 @@ public final class WorkerCommand implements Callable<Integer> {
 
     /** For picocli. */
     public WorkerCommand() {}
+
+    /**
+     * Runs a worker. It is no command of the user's.
+     *
+     * @param args {@code demo-worker} and the name of the semaphore
+     */
+    public static void main(String[] args) {
+        System.exit(SemaphoreCommand.commandLine(Map.of(args[0], new WorkerCommand()))
+                .execute(args));
+    }
 
     @Override
     public Integer call() {

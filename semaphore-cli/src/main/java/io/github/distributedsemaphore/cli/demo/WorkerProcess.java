@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.cli.demo;
 
 import com.google.gson.JsonParseException;
-import io.github.distributedsemaphore.cli.Main;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -43,7 +42,7 @@ final class WorkerProcess {
                 "-Xmx64m",
                 "-classpath",
                 System.getProperty("java.class.path"),
-                Main.class.getName(),
+                WorkerCommand.class.getName(),
                 "demo-worker",
                 semaphore));
         // Not as an argument: the URI may hold a password.

@@ -2,8 +2,8 @@ package io.github.distributedsemaphore.cli.live;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreStatus;
-import io.github.distributedsemaphore.cli.SemaphoreCommand;
-import io.github.distributedsemaphore.cli.TextTable;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.TextTable;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.io.PrintWriter;

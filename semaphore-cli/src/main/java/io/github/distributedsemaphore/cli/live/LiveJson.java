@@ -7,7 +7,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.SemaphoreStatus;
-import io.github.distributedsemaphore.cli.StatusJson;
+import io.github.distributedsemaphore.cli.common.StatusJson;
 import io.github.distributedsemaphore.cli.live.Snapshot.Row;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.cli.live;
 
-import io.github.distributedsemaphore.cli.Signals;
+import io.github.distributedsemaphore.cli.common.Signals;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;

@@ -2,8 +2,8 @@ package io.github.distributedsemaphore.cli.live;
 
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
-import io.github.distributedsemaphore.cli.SemaphoreCommand;
-import io.github.distributedsemaphore.cli.TextTable;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.TextTable;
 import io.github.distributedsemaphore.cli.live.Snapshot.Row;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.cli.live;
 
-import io.github.distributedsemaphore.cli.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;

@@ -1,5 +1,7 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
+import io.github.distributedsemaphore.cli.common.CommandFailure;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;

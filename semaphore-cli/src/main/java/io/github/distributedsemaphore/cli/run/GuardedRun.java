@@ -1,10 +1,12 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.cli.common.ErrorLine;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
@@ -6,6 +6,11 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.cli.common.CommandFailure;
+import io.github.distributedsemaphore.cli.common.ErrorLine;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.io.PrintWriter;
@@ -46,7 +51,7 @@ import picocli.CommandLine.ParentCommand;
                     + " of another user, such as one under sudo; without Linux's /proc, reach what the command has left"
                     + " behind as a daemon; or act if that shell is killed as well."
         })
-final class RunCommand implements Callable<Integer> {
+public final class RunCommand implements Callable<Integer> {
     /** A backend that takes longer for an answer does not answer, as far as people at a terminal are concerned. */
     private static final Duration ANSWER = Duration.ofSeconds(1);
 

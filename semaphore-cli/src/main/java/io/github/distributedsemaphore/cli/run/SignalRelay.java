@@ -1,5 +1,8 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
+import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.Signals;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

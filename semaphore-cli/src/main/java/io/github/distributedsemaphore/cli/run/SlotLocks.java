@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.spi.support.BackendUri;

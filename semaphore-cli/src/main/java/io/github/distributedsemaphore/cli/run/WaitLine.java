@@ -1,5 +1,6 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.run;
 
+import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.locks.Condition;

@@ -1,5 +1,7 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.tck;
 
+import io.github.distributedsemaphore.cli.common.ErrorLine;
+import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.tck.KitRunner;
 import java.io.IOException;
 import java.io.PrintWriter;

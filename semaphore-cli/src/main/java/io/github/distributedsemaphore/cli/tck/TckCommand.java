@@ -1,6 +1,7 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,7 +21,7 @@ import picocli.CommandLine.ParentCommand;
                 + " stored. It disturbs its own connections only: rules that need a server to be stopped, or its stored"
                 + " state to be damaged, are reported as untested. The lower the detection time in the URI, the sooner it"
                 + " is through. It loads the backend: choose one that nobody depends on.")
-final class TckCommand implements Callable<Integer> {
+public final class TckCommand implements Callable<Integer> {
     /** For a server to answer that nobody else should be using. */
     private static final Duration ANSWER = Duration.ofSeconds(5);
 

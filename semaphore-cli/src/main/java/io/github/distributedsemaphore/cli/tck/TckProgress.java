@@ -1,5 +1,6 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.tck;
 
+import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.tck.KitRunner;
 import java.io.PrintWriter;
 import java.util.function.Consumer;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.tck;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.SemaphoreTck;

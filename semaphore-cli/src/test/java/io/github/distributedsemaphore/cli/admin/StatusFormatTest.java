@@ -1,10 +1,11 @@
-package io.github.distributedsemaphore.cli;
+package io.github.distributedsemaphore.cli.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.cli.common.StatusJson;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
