@@ -141,8 +141,19 @@ class ClusterPartitionTest extends ClusterTck {
                     return false;
                 }
             }
-            String health = get(leaderOf(""), "/v1/operator/autopilot/health");
-            return Json.parse(health).getAsJsonObject().get("Healthy").getAsBoolean();
+            Node leader = leaderOf("");
+            String health = get(leader, "/v1/operator/autopilot/health");
+            return Json.parse(health).getAsJsonObject().get("Healthy").getAsBoolean() && allVote(leader);
+        }
+
+        /** A server that starts empty has no vote for ten seconds; without another one meanwhile there is no majority. */
+        private static boolean allVote(Node leader) {
+            int voters = 0;
+            String raft = get(leader, "/v1/operator/raft/configuration");
+            for (JsonElement server : Json.parse(raft).getAsJsonObject().getAsJsonArray("Servers")) {
+                voters += server.getAsJsonObject().get("Voter").getAsBoolean() ? 1 : 0;
+            }
+            return voters == SIZE;
         }
 
         @Override
