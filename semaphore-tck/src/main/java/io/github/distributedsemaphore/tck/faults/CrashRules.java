@@ -54,7 +54,7 @@ public abstract class CrashRules {
         long granted = System.nanoTime();
         Permit permit = waiter.get();
         tck.reached(Sometimes.SERVED_BY_A_CRASH);
-        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), granted - dead);
+        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), dead, granted);
         assertThat(Duration.ofNanos(granted - kill))
                 .as(
                         "time from the kill to the next grant, at least %s",

@@ -91,7 +91,7 @@ public abstract class CrossProcessRules {
             long released = System.nanoTime();
             held.release();
             AgentPermits there = waiting.join().orElseThrow();
-            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
+            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned());
             agent.release(there);
             held = tck.take(tck.home().semaphore(name), 1).get(0);
         }
@@ -146,7 +146,7 @@ public abstract class CrossProcessRules {
                 tck.guarantees().wakeUpBound().plus(tck.quiet()),
                 waiting::isDone);
         AgentPermits there = waiting.join().orElseThrow();
-        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), there.returned() - released);
+        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned());
         return there;
     }
 

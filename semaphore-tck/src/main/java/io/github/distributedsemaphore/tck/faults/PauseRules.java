@@ -69,7 +69,7 @@ public abstract class PauseRules {
                 .acquire(tck.scaled(tck.guarantees().detectionMax())
                         .plus(tck.guarantees().callBound()));
         long granted = System.nanoTime();
-        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), granted - stopped);
+        tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), stopped, granted);
         agent.resume();
         Agent.State woken = agent.state(held);
         assertThat(woken.valid()).as("isValid after a pause beyond the lease").isFalse();

@@ -61,7 +61,7 @@ public abstract class InterruptRules {
                 waiter.interrupt();
                 tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
                 assertFlag(call, waiter);
-                tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), waiter.endedAt() - since);
+                tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), since, waiter.endedAt());
             }
         }
         held.forEach(Permit::close);

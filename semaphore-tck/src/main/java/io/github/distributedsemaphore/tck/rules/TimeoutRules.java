@@ -228,7 +228,7 @@ public abstract class TimeoutRules {
                     waiter::isDone);
             waiter.failure(SemaphoreClosedException.class);
         }
-        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), timed.endedAt() - since);
+        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), since, timed.endedAt());
         assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
                 .isInstanceOf(SemaphoreClosedException.class);
         assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")

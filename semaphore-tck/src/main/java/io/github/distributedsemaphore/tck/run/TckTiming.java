@@ -23,8 +23,12 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
 
     /** Tells whether a time is over, not counting how long the machine itself stood still. */
     public boolean isOver(Duration time, long since) {
-        long now = System.nanoTime();
-        return now - since > time.toNanos() && now - since - stoodStill(since, now) > time.toNanos();
+        return isLonger(time, since, System.nanoTime());
+    }
+
+    /** Tells whether more than a time passed between two instants, not counting how long the machine itself stood still. */
+    public boolean isLonger(Duration time, long from, long to) {
+        return to - from > time.toNanos() && to - from - stoodStill(from, to) > time.toNanos();
     }
 
     /** Returns for how many nanoseconds the machine itself stood still between two instants that have passed. */
