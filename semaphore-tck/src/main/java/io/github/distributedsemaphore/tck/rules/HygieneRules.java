@@ -127,7 +127,7 @@ public abstract class HygieneRules {
         exercise(tck, semaphore, tck.rounds(10_000, 300));
         assertThat(tck.harness().leftovers().things())
                 .as("things at the backend after as many rounds again")
-                // One more may be a client's place among those that wait; a leak has one for every tenth round.
+                // A client that waits may have one entry for its place. A leak would add an entry in every tenth round.
                 .hasSizeLessThanOrEqualTo(things + 1);
         tck.await(
                 "the number of threads does not grow",

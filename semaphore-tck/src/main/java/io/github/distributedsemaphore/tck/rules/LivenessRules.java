@@ -110,7 +110,8 @@ public abstract class LivenessRules {
                     times[1] = System.nanoTime();
                 },
                 round -> {
-                    tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), Math.max(0, times[1] - times[0]));
+                    tck.assertWithin(
+                            Bound.WAKE_UP, tck.guarantees().wakeUpBound(), times[0], Math.max(times[0], times[1]));
                     holder[0] = next[0];
                 });
         holder[0].release();
