@@ -83,19 +83,19 @@ class WaitingOrderTest {
     @Test
     void aClientThatGivesBackAndWantsAgainComesAfterTheOneThatWaits() {
         Hold kept = takeOne(session);
-        try (BackendSession.Watch watch = awaitPlace(rival);
-                BackendSession.Watch own = session.watch(hints::incrementAndGet)) {
-            assertThat(watch).isNotSameAs(own);
-            awaitThatSessionSeesTheOther(kept);
-            Hold hold = takeOne(session);
-            ExchangeResult back = waitFor(session, List.of(hold), 1);
-            assertThat(first(back)).isEqualTo(Answer.FULL);
-            assertThat(back.recheck().isBefore(Deadline.after(System.nanoTime(), LONG)))
-                    .isTrue();
-            await("both wait").until(() -> waiting().size() == 2);
-            assertThat(first(waitFor(rival, List.of(), 1))).isInstanceOf(Answer.Granted.class);
-            assertThat(waiting()).as("the one that is served waits no more").hasSize(1);
-        }
+        BackendSession.Watch earlier = awaitPlace(rival);
+        BackendSession.Watch later = session.watch(hints::incrementAndGet);
+        awaitThatSessionSeesTheOther(kept);
+        Hold hold = takeOne(session);
+        ExchangeResult back = waitFor(session, List.of(hold), 1);
+        assertThat(first(back)).isEqualTo(Answer.FULL);
+        assertThat(back.recheck().isBefore(Deadline.after(System.nanoTime(), LONG)))
+                .isTrue();
+        await("both wait").until(() -> waiting().size() == 2);
+        assertThat(first(waitFor(rival, List.of(), 1))).isInstanceOf(Answer.Granted.class);
+        assertThat(waiting()).as("the one that is served waits no more").hasSize(1);
+        later.close();
+        earlier.close();
     }
 
     @Test
