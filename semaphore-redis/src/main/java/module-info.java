@@ -3,6 +3,7 @@
 @SuppressWarnings("requires-automatic")
 module io.github.distributedsemaphore.redis {
     requires transitive io.github.distributedsemaphore.api;
+    requires io.netty.buffer;
     requires io.netty.transport;
     requires lettuce.core;
     requires static org.jspecify;

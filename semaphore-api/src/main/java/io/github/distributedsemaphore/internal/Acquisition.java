@@ -131,11 +131,13 @@ final class Acquisition {
 
     /** The process may have been stopped between grant and return: what is not sure any more is not handed out. */
     private boolean areSure(List<HeldPermit> granted) {
-        if (granted.stream().allMatch(HeldPermit::isValid)) {
-            return true;
+        for (HeldPermit permit : granted) {
+            if (!permit.isValid()) {
+                coordinator.releaseLater(granted);
+                return false;
+            }
         }
-        coordinator.releaseLater(granted);
-        return false;
+        return true;
     }
 
     // Put down, and taken back

@@ -87,8 +87,12 @@ final class Slots {
         }
         if (sure && !call.isDone() && !queue.isClosed()) {
             queue.remove(call);
-            news.forEach(this::add);
-            call.grant(news.stream().map(hold -> hold.issue(owner)).toList());
+            List<HeldPermit> permits = new ArrayList<>(news.size());
+            for (SlotHold hold : news) {
+                add(hold);
+                permits.add(hold.issue(owner));
+            }
+            call.grant(List.copyOf(permits));
             return;
         }
         if (!call.isDone() && call.isOnce()) {

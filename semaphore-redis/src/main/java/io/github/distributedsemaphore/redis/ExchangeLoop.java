@@ -239,7 +239,7 @@ final class ExchangeLoop {
     /** The first in the queue hear of what became free, unless they did so with the transaction. */
     void hint(Attempt attempt, View view) {
         int free = view.slotsRead() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
-        if (free > 0) {
+        if (free > 0 && planner.othersWait(view)) {
             CommandBatch batch = new CommandBatch();
             List<String> first = view.others(liveness.client()).stream()
                     .limit(free)

@@ -64,7 +64,12 @@ final class Planner {
         int within = view.free().size()
                 + attempt.spare().size()
                 + within(attempt.toGiveBack(), view.limit()).size();
-        return attempt.open().stream().anyMatch(open -> open.permits() > 1 && open.permits() <= within);
+        for (Attempt.Open open : attempt.open()) {
+            if (open.permits() > 1 && open.permits() <= within) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether all is granted and given back, so that nothing has to be planned any more. */
@@ -80,9 +85,11 @@ final class Planner {
         Room room = attempt.isClaiming() && control != null ? room(attempt, view, usable.size()) : Room.NONE;
         int wanted = 0;
         int wantedOnce = 0;
+        boolean allWait = true;
         Attempt.Open firstUnserved = null;
         for (Attempt.Open want : open) {
             boolean fits = wanted + want.permits() <= (want.waits() ? room.forWaiters() : room.forAttempts());
+            allWait &= want.waits();
             if (fits) {
                 wanted += want.permits();
                 wantedOnce += want.waits() ? 0 : want.permits();
@@ -94,14 +101,16 @@ final class Planner {
         int retained = Math.min(Math.min(missing, usable.size()), Math.max(room.released(), wantedOnce));
         List<Hold> retains = usable.subList(0, retained);
         List<Hold> freed = new ArrayList<>(owed);
-        freed.removeAll(retains);
+        if (!retains.isEmpty()) {
+            freed.removeAll(retains);
+        }
         List<Step.Claim> claims = choose(missing - retained, attempt, view);
         boolean unserved = firstUnserved != null;
         List<Step.Hand> hands = hands(attempt, view, freed, unserved ? view.ahead(liveness.client()) : view.waiters());
         hands.forEach(hand -> freed.remove(hand.from()));
         List<String> hints = hints(attempt, view, freed, hands);
 
-        boolean servesWaiters = retained + claims.size() > 0 && open.stream().allMatch(Attempt.Open::waits);
+        boolean servesWaiters = retained + claims.size() > 0 && allWait;
         boolean waits = attempt.request().waiting();
         boolean movesBack = queuedAs > 0 && unserved && servesWaiters && claims.isEmpty();
         long score = 0;
@@ -130,9 +139,13 @@ final class Planner {
     }
 
     private static List<Hold> within(Collection<Hold> holds, int limit) {
-        return holds.isEmpty()
-                ? List.of()
-                : holds.stream().filter(hold -> hold.slot() <= limit).toList();
+        List<Hold> within = new ArrayList<>(holds.size());
+        for (Hold hold : holds) {
+            if (hold.slot() <= limit) {
+                within.add(hold);
+            }
+        }
+        return within;
     }
 
     /**
@@ -194,17 +207,20 @@ final class Planner {
         }
         List<Step.Claim> chosen = new ArrayList<>(count);
         for (Integer slot : ledger.recent()) {
-            choose(slot, free.contains(slot), count, chosen);
+            if (chosen.size() == count) {
+                return chosen;
+            }
+            choose(slot, free.contains(slot), chosen);
         }
         for (int i = 0; i < free.size() && chosen.size() < count; i++) {
-            choose(free.get(i), true, count, chosen);
+            choose(free.get(i), true, chosen);
         }
         return chosen;
     }
 
-    private void choose(int slot, boolean free, int count, List<Step.Claim> chosen) {
+    private void choose(int slot, boolean free, List<Step.Claim> chosen) {
         Step.Claim claim = new Step.Claim(slot);
-        if (free && chosen.size() < count && ledger.holdOf(slot) == null && !chosen.contains(claim)) {
+        if (free && ledger.holdOf(slot) == null && !chosen.contains(claim)) {
             chosen.add(claim);
         }
     }

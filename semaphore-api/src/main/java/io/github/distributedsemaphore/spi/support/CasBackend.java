@@ -137,17 +137,18 @@ public final class CasBackend implements SemaphoreBackend {
         }
 
         Deadline firstEnd() {
-            return row.ends().min().stream()
-                    .mapToObj(end -> Deadline.after(
+            long end = row.firstEnd();
+            return end == CasRow.NEVER
+                    ? Deadline.NEVER
+                    : Deadline.after(
                             System.nanoTime(),
-                            Duration.ofMillis(end - seen.entry().clockMillis() + 1)))
-                    .findFirst()
-                    .orElse(Deadline.NEVER);
+                            Duration.ofMillis(end - seen.entry().clockMillis() + 1));
         }
     }
 
     final CasStore store;
     final Settings settings;
+    private final long leaseMillis;
     private final Guarantees guarantees;
     private final CasAdmin admin = new CasAdmin(this);
     private final Map<String, Long> tended = new ConcurrentHashMap<>();
@@ -166,6 +167,7 @@ public final class CasBackend implements SemaphoreBackend {
     public CasBackend(String name, CasStore store, Settings settings, UnaryOperator<GuaranteesBuilder> more) {
         this.store = store;
         this.settings = settings;
+        this.leaseMillis = settings.lease().toMillis();
         this.guarantees = more.apply(guarantees(name)).build();
     }
 
@@ -232,8 +234,7 @@ public final class CasBackend implements SemaphoreBackend {
     }
 
     private CasRow row(String name, Seen seen) {
-        return CasRow.parse(
-                name, seen.entry(), seen.latestClock(), settings.lease().toMillis());
+        return CasRow.parse(name, seen.entry(), seen.latestClock(), leaseMillis);
     }
 
     private Seen read(String name, Deadline end) {

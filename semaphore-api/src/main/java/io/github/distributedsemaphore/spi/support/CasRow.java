@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.stream.LongStream;
 
 /**
  * One semaphore as a {@link CasStore} keeps it, while it is being changed. The stored form is text, so that an operator can read
@@ -27,6 +26,9 @@ import java.util.stream.LongStream;
  */
 final class CasRow {
     static final int EPOCHS_PER_MILLI = 1_024;
+
+    /** The end of what does not end. */
+    static final long NEVER = Long.MAX_VALUE;
 
     private static final String FORMAT = "semaphore/1";
     private static final int MOST_WAITING = 16;
@@ -183,25 +185,33 @@ final class CasRow {
 
     /** Whether it has to be read anew: nothing is to be written that would show whether it is still so. */
     boolean isDoubtful() {
-        return !changed || (refused && ends().min().orElse(Long.MAX_VALUE) <= now);
+        return !changed || (refused && firstEnd() <= now);
     }
 
-    /** When leases and calls end. */
-    LongStream ends() {
-        return LongStream.concat(
-                held.values().stream().mapToLong(Held::end),
-                waiting.values().stream().filter(Waiting::called).mapToLong(Waiting::until));
+    /** When the first lease or call ends; {@link #NEVER} if there is none. */
+    long firstEnd() {
+        long first = firstCallEnd();
+        for (Held one : held.values()) {
+            first = Math.min(first, one.end());
+        }
+        return first;
+    }
+
+    private long firstCallEnd() {
+        long first = NEVER;
+        for (Waiting one : waiting.values()) {
+            first = one.called() ? Math.min(first, one.until()) : first;
+        }
+        return first;
     }
 
     /** When somebody has to look again: at the end of the first call, and at that of the last lease of a semaphore that is destroyed. */
     OptionalLong millisToTend() {
-        LongStream calls = waiting.values().stream().filter(Waiting::called).mapToLong(Waiting::until);
-        OptionalLong gone = held.values().stream().mapToLong(Held::end).max();
-        return limit == 0 && gone.isPresent() ? after(gone) : after(calls.min());
-    }
-
-    private OptionalLong after(OptionalLong end) {
-        return end.isPresent() ? OptionalLong.of(Math.max(0, end.getAsLong() - clock) + 1) : end;
+        long end = firstCallEnd();
+        if (limit == 0 && !held.isEmpty()) {
+            end = held.values().stream().mapToLong(Held::end).max().getAsLong();
+        }
+        return end == NEVER ? OptionalLong.empty() : OptionalLong.of(Math.max(0, end - clock) + 1);
     }
 
     /** Nothing is left of a destroyed semaphore: its entry goes. */
@@ -304,10 +314,12 @@ final class CasRow {
     }
 
     private int keptForOthers(String session) {
-        return waiting.entrySet().stream()
-                .filter(entry -> entry.getValue().called() && !entry.getKey().equals(session))
-                .mapToInt(entry -> entry.getValue().permits())
-                .sum();
+        int kept = 0;
+        for (Map.Entry<String, Waiting> entry : waiting.entrySet()) {
+            boolean others = entry.getValue().called() && !entry.getKey().equals(session);
+            kept += others ? entry.getValue().permits() : 0;
+        }
+        return kept;
     }
 
     /** Whether another client says that it waits. */
@@ -324,6 +336,9 @@ final class CasRow {
      * not come, because it died or does not wait any more, loses its place.
      */
     void call() {
+        if (waiting.isEmpty()) {
+            return;
+        }
         int room = free() - keptForOthers("");
         for (Map.Entry<String, Waiting> entry : waiting.entrySet()) {
             Waiting one = entry.getValue();

@@ -71,6 +71,28 @@ class CommandBatchTest {
                 .containsExactly("2", "3");
     }
 
+    /** The batch writes the lengths of its words itself: a wrong one would end the connection, or change the command behind it. */
+    @Test
+    void wordsOfAnyCharactersArriveAsTheyAre() {
+        List<String> words = List.of("", "a line\r\n$5\r\nmore", "\u0000", "\u00e4\u20ac", "\ud83d\ude00");
+        CommandBatch batch = new CommandBatch();
+        words.forEach(word -> batch.add(RedisVerb.HSET, key, "word " + word, word));
+        words.forEach(word -> batch.add(RedisVerb.HGET, key, "word " + word));
+
+        assertThat(wire.ask(batch, soon()).all().stream().skip(words.size()).map(Reply::text))
+                .containsExactlyElementsOf(words);
+    }
+
+    /** A word that is no text is written with a question mark, and as long as its length says. */
+    @Test
+    void halfACharacterDisturbsNothing() {
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.HSET, key, "half", "\ud83d.");
+        batch.add(RedisVerb.HGET, key, "half");
+
+        assertThat(wire.ask(batch, soon()).get(1).text()).isEqualTo("?.");
+    }
+
     /** The shared connection is used so. Its batches once mixed with each other, and so did their replies. */
     @Test
     void batchesOfSeveralThreadsGetTheirOwnReplies() throws Exception {
