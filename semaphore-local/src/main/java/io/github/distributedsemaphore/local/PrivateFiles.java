@@ -29,6 +29,8 @@ import java.util.Objects;
  * interrupts; a {@link FileChannel} would close itself.
  */
 final class PrivateFiles {
+    private static final int MOST_ATTEMPTS = 20;
+
     static final FileAttribute<?> FILE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
     static final FileAttribute<?> DIRECTORY =
@@ -77,10 +79,17 @@ final class PrivateFiles {
     }
 
     private static RandomAccessFile open(Path file, String mode) throws IOException {
-        try {
-            return new RandomAccessFile(file.toFile(), mode);
-        } catch (FileNotFoundException e) {
-            throw reason(file, e);
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return new RandomAccessFile(file.toFile(), mode);
+            } catch (FileNotFoundException e) {
+                IOException reason = reason(file, e);
+                // Anything else than that it is missing may only seem so: somebody made or removed it between two
+                // looks.
+                if (reason instanceof NoSuchFileException || attempt == MOST_ATTEMPTS) {
+                    throw reason;
+                }
+            }
         }
     }
 

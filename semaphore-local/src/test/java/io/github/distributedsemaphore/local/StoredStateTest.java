@@ -18,11 +18,15 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
@@ -57,6 +61,33 @@ class StoredStateTest {
         session.close();
         backend.close();
         assertThat(LockFile.openFiles()).isZero();
+    }
+
+    /** A file that appears between the attempt to open it and the look for the reason once made a creation fail, at load. */
+    @Test
+    void aFileThatIsMadeMeanwhileIsReadOrMissingButNoError() throws Exception {
+        Path file = directory.resolve("appears");
+        AtomicBoolean over = new AtomicBoolean();
+        FutureTask<Void> maker = new FutureTask<>(() -> {
+            while (!over.get()) {
+                Files.writeString(file, "distributed-semaphore it 1\n");
+                Files.delete(file);
+            }
+            return null;
+        });
+        new Thread(maker, "maker").start();
+        try {
+            for (int i = 0; i < 20_000; i++) {
+                try (RandomAccessFile open = PrivateFiles.openToRead(file)) {
+                    assertThat(open.getFilePointer()).isZero();
+                } catch (NoSuchFileException e) {
+                    assertThat(e.getFile()).isEqualTo(file.toString());
+                }
+            }
+        } finally {
+            over.set(true);
+            maker.get();
+        }
     }
 
     private void othersWork() {
