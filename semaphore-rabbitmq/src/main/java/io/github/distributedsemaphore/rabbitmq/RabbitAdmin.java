@@ -113,10 +113,21 @@ final class RabbitAdmin implements BackendAdmin {
             mutex.declareSlots(List.of(limit));
             // From now on the highest slot tells which these are, should the call be broken off.
             makeCounts(limit, mutex);
-            mutex.declareSlots(
-                    IntStream.range(1, limit).map(slot -> limit - slot).boxed().toList());
+            mutex.declareSlots(below(limit, slots));
             return true;
         });
+    }
+
+    /**
+     * The slots below the highest, in the order in which they are made: first those that are missing, so that a repeated call goes on
+     * where the one before was broken off; then those that are there, which are ours only if they can be declared; last the first one.
+     */
+    static List<Integer> below(int limit, BitSet slots) {
+        return IntStream.range(1, limit)
+                .map(slot -> limit - slot)
+                .boxed()
+                .sorted(Comparator.comparing((Integer slot) -> slot == 1).thenComparing(slot -> slots.get(slot)))
+                .toList();
     }
 
     /** Not in a cluster that is to go on without a node: a classic queue on that node would hold up its administration. */

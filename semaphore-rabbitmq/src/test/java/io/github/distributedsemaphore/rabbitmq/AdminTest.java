@@ -18,6 +18,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -182,6 +183,17 @@ class AdminTest {
         await().atMost(Duration.ofMinutes(1))
                 .ignoreException(OutcomeUnknownException.class)
                 .until(change, done -> true);
+    }
+
+    /** On a busy broker a thousand slots take several calls, of which none would come to an end if each began at the top. */
+    @Test
+    void aRepeatedCreationMakesFirstWhatIsMissing() {
+        BitSet there = new BitSet();
+        there.set(4, 7);
+
+        assertThat(RabbitAdmin.below(6, there)).containsExactly(3, 2, 5, 4, 1);
+        assertThat(RabbitAdmin.below(3, new BitSet())).containsExactly(2, 1);
+        assertThat(RabbitAdmin.below(1, new BitSet())).isEmpty();
     }
 
     @Test
