@@ -8,11 +8,11 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.ProtocolKeyword;
 import io.lettuce.core.protocol.RedisCommand;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -30,11 +30,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CommandBatch {
     private static final int USUAL_LENGTH = 512;
+    private static final byte[] END = {'\r', '\n'};
 
     private final List<RedisCommand<String, String, Reply>> commands = new ArrayList<>();
 
     /** What goes over the wire, in the form of the Redis serialization protocol. */
-    private final StringBuilder text = new StringBuilder(USUAL_LENGTH);
+    private final ByteArrayOutputStream text = new ByteArrayOutputStream(USUAL_LENGTH);
 
     private final List<ReplyOutput> outputs = new ArrayList<>();
 
@@ -46,17 +47,25 @@ public final class CommandBatch {
     private boolean moves;
 
     public int add(RedisVerb verb, String... arguments) {
-        text.append('*').append(arguments.length + 1).append("\r\n");
-        append(verb.name());
+        line('*', arguments.length + 1);
+        word(verb.getBytes());
         for (String argument : arguments) {
-            append(argument);
+            word(argument.getBytes(StandardCharsets.UTF_8));
         }
         return expectReply(verb);
     }
 
-    private void append(String word) {
-        text.append('$').append(ByteBufUtil.utf8Bytes(word)).append("\r\n");
-        text.append(word).append("\r\n");
+    /** Encoded before its length is said, so that the two agree whatever it is. */
+    private void word(byte[] word) {
+        line('$', word.length);
+        text.writeBytes(word);
+        text.writeBytes(END);
+    }
+
+    private void line(char type, int number) {
+        text.write(type);
+        text.writeBytes(Integer.toString(number).getBytes(StandardCharsets.US_ASCII));
+        text.writeBytes(END);
     }
 
     private int expectReply(ProtocolKeyword verb) {
@@ -74,7 +83,7 @@ public final class CommandBatch {
 
         @Override
         public void encode(ByteBuf wire) {
-            wire.writeBytes(text.toString().getBytes(StandardCharsets.UTF_8));
+            wire.writeBytes(text.toByteArray());
         }
     }
 
@@ -146,7 +155,7 @@ public final class CommandBatch {
     CommandBatch again() {
         CommandBatch copy = new CommandBatch();
         commands.forEach(command -> copy.expectReply(command.getType()));
-        copy.text.append(text);
+        copy.text.writeBytes(text.toByteArray());
         copy.multi = multi;
         copy.exec = exec;
         copy.moves = moves;
