@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -359,6 +360,18 @@ final class ArmedWire {
         if (open != null) {
             open.close();
         }
+    }
+
+    /** The connection that was opened last, closed or not. */
+    @Nullable
+    RedisWire last() {
+        return wire;
+    }
+
+    /** Sees to it that nothing is done any more that was sent on other connections; returns false if that is not certain. */
+    boolean outlive(Collection<RedisWire> others, Deadline deadline) {
+        RedisWire open = open(deadline);
+        return others.stream().allMatch(other -> other == open || open.outlive(other, deadline));
     }
 
     /** Ends it for good. From any thread, at any time; does not wait. */

@@ -168,9 +168,15 @@ final class ExchangeLoop {
         return !isAllKnown(attempt, view) || view.control() == null || isTimeToPrune(view);
     }
 
-    /** Whether enough was read since this exchange began to refuse what does not fit. */
+    /**
+     * Whether enough was read since this exchange began to refuse what does not fit. A caller that waits leaves what is free to others
+     * if it has to, however much that is.
+     */
     private static boolean isAllKnown(Attempt attempt, View view) {
-        return attempt.isFresh(view) && (view.allFree() || view.control() == null);
+        return attempt.isFresh(view)
+                && (view.allFree()
+                        || view.control() == null
+                        || attempt.open().stream().allMatch(Attempt.Open::waits));
     }
 
     private View refuse(Attempt attempt, View view, Deadline deadline) {

@@ -170,14 +170,17 @@ final class Planner {
         boolean passesOver = released == 0 && queuedAs == 0 && isTurn();
         int left = passesOver ? 0 : Math.max(0, before.size() - released);
         boolean leaves = left > 0 && free > 0 && !isPatienceOver();
-        attempt.leaveToOthers(leaves);
+        // Where hundreds wait, all who look would try for what is free again and again, and most of them miss.
+        boolean farBack = before.size() == View.WAITERS;
+        attempt.leaveToOthers(leaves && !farBack);
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
         // What looked free before may have been taken by those ahead: they are believed only after a look.
         int beyond = view.slotsRead() ? Math.max(0, free - left) : 0;
+        int tried = leaves ? beyond : free;
         int spare = attempt.spare().size();
-        return new Room(spare + released + free, spare + kept + (leaves ? beyond : free), kept);
+        return new Room(spare + released + free, spare + kept + (farBack && attempt.hasMissed() ? 0 : tried), kept);
     }
 
     private boolean isTurn() {

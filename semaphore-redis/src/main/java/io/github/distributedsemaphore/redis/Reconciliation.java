@@ -4,11 +4,13 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -32,16 +34,43 @@ final class Reconciliation {
         this.wire = wire;
     }
 
-    /** Returns false if the session is not among the living, so that there is nothing to rename. */
-    boolean rename(Deadline deadline) {
+    /**
+     * Makes sure that nothing is done any more that was sent before. The server ends the connections on which it may be under way.
+     * Where that cannot be had, the session goes on under another name: then nothing is found that could be moved.
+     *
+     * @param former the connections without a reply; none if they are not known
+     * @return false if the session is not among the living
+     */
+    boolean outlive(Collection<RedisWire> former, Deadline deadline) {
+        if (former.isEmpty() || !wire.outlive(former, deadline)) {
+            return rename(deadline);
+        }
+        learnName(deadline);
+        // Whether it stands in the queue is not known.
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+        wire.ask(batch, deadline);
+        return wire.rearm(0, deadline).isMember();
+    }
+
+    /** Finds out whether the session has the name that it tried to take; returns whether it has. */
+    private boolean learnName(Deadline deadline) {
+        String uncertain = liveness.uncertainName();
+        if (uncertain == null) {
+            return false;
+        }
+        CommandBatch question = new CommandBatch();
+        int score = question.add(RedisVerb.ZSCORE, layout.lives(), uncertain);
+        boolean alive = !wire.ask(question, deadline).get(score).isNil();
+        liveness.endRename(alive);
+        return alive;
+    }
+
+    private boolean rename(Deadline deadline) {
         for (int failures = 0; ; failures++) {
             long start = System.nanoTime();
-            String uncertain = liveness.uncertainName();
             View view = wire.rearm(0, deadline);
-            if (uncertain != null) {
-                CommandBatch question = new CommandBatch();
-                int score = question.add(RedisVerb.ZSCORE, layout.lives(), uncertain);
-                liveness.endRename(!wire.ask(question, deadline).get(score).isNil());
+            if (learnName(deadline)) {
                 view = wire.rearm(0, deadline);
             }
             if (!view.isMember()) {

@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
+import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -51,6 +52,9 @@ final class RedisExchange {
 
     /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
+
+    /** The connections on which something of it may be under way. */
+    private final Set<RedisWire> withoutReply = new HashSet<>();
 
     private volatile @Nullable Started started;
 
@@ -258,7 +262,15 @@ final class RedisExchange {
     private void doubt(Attempt attempt) {
         wire.drop();
         attempt.doubt();
+        leaveOpen(attempt);
+    }
+
+    private void leaveOpen(Attempt attempt) {
         unknown = attempt;
+        RedisWire last = wire.last();
+        if (last != null) {
+            withoutReply.add(last);
+        }
     }
 
     private ExchangeResult attempted(Attempt attempt, Deadline deadline, @Nullable Throwable failure) {
@@ -274,7 +286,7 @@ final class RedisExchange {
         } catch (WireException | BackendUnavailableException e) {
             wire.disarm();
             if (e instanceof WireException broken && broken.isOutcomeOpen() && attempt.inFlight() != null) {
-                unknown = attempt;
+                leaveOpen(attempt);
                 throw RedisFailures.uncertain(layout.what(), broken);
             }
             if (attempt.hasProgressed()) {
@@ -313,8 +325,8 @@ final class RedisExchange {
     }
 
     /**
-     * Takes up an exchange of unknown outcome. The session goes on under another name: then nothing that was sent
-     * before can be done any more, and its set says what was.
+     * Takes up an exchange of unknown outcome. Once nothing that was sent before can be done any more, the session's set says
+     * what was.
      */
     ExchangeResult resolve(ExchangeRequest request) {
         Attempt attempt = unknown;
@@ -327,7 +339,7 @@ final class RedisExchange {
         try {
             attempt.resolve();
             wire.disarm();
-            if (reconciliation.rename(deadline)) {
+            if (reconciliation.outlive(withoutReply, deadline)) {
                 reconciliation.requireConfirmed(deadline);
                 planner.forgetPlace();
                 attempt.undone();
@@ -339,8 +351,10 @@ final class RedisExchange {
             }
             ExchangeResult result = run(attempt, deadline);
             unknown = null;
+            withoutReply.clear();
             return result;
         } catch (RuntimeException e) {
+            leaveOpen(attempt);
             wire.disarm();
             throw RedisFailures.certain(layout.what(), e);
         }

@@ -273,7 +273,7 @@ final class RedisSession implements BackendSession {
 
     /** No caller waits here any more; a call that came meanwhile goes to the next in the queue. */
     private void leaveQueue() {
-        if (!InterruptShield.await(lane::tryAcquire, connections.callDeadline())) {
+        if (ended.get() || !InterruptShield.await(lane::tryAcquire, connections.callDeadline())) {
             return;
         }
         try {

@@ -35,6 +35,7 @@ final class Relay implements AutoCloseable {
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private volatile @Nullable Hold hold;
     private final AtomicInteger lostBytes = new AtomicInteger();
+    private final AtomicInteger refused = new AtomicInteger();
     private volatile long delayNanos;
 
     Relay(String address) {
@@ -124,6 +125,11 @@ final class Relay implements AutoCloseable {
         return lostBytes.get();
     }
 
+    /** How many connections the server ended while their requests were kept. */
+    int refused() {
+        return refused.get();
+    }
+
     @Override
     public void close() {
         try {
@@ -194,7 +200,9 @@ final class Relay implements AutoCloseable {
                     upstream.getOutputStream().write(kept.toByteArray());
                     kept.reset();
                 } catch (IOException e) {
-                    throw new UncheckedIOException(e);
+                    if (requests == Mode.PASS) {
+                        throw new UncheckedIOException(e);
+                    }
                 }
             }
         }
@@ -212,6 +220,9 @@ final class Relay implements AutoCloseable {
                     } else {
                         lostBytes.addAndGet(count);
                     }
+                }
+                if (requests == Mode.KEEP) {
+                    refused.incrementAndGet();
                 }
             } catch (IOException e) {
                 // One of them is gone.

@@ -20,6 +20,9 @@ public final class Greeting {
     private static final int[] OLDEST = {6, 2};
     private static final int NOT_ASKED = -1;
 
+    /** The server does not say how it calls the connection. */
+    static final long NO_CONNECTION = -1;
+
     private final RedisAddress.Kind kind;
     private final CommandBatch batch = new CommandBatch();
     private final int identity;
@@ -27,6 +30,8 @@ public final class Greeting {
     private final int memory;
     private final int persistence;
     private final int role;
+    private final int own;
+    private volatile long connection = NO_CONNECTION;
     private volatile Server found = new Server("", false, List.of());
 
     /**
@@ -62,6 +67,7 @@ public final class Greeting {
         memory = demanding ? batch.add(RedisVerb.INFO, "memory") : NOT_ASKED;
         persistence = demanding ? batch.add(RedisVerb.INFO, "persistence") : NOT_ASKED;
         role = master ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
+        own = demanding ? batch.add(RedisVerb.CLIENT, "ID") : NOT_ASKED;
     }
 
     CommandBatch batch() {
@@ -71,6 +77,11 @@ public final class Greeting {
     /** What was found; to be asked for after {@link #read}. */
     public Server found() {
         return found;
+    }
+
+    /** How the server calls the connection; to be asked for after {@link #read}. */
+    long connection() {
+        return connection;
     }
 
     /** Reads the replies, and refuses a server on which nothing of this can hold. */
@@ -87,6 +98,8 @@ public final class Greeting {
             return;
         }
         requireVersion(itself.get("redis_version"), endpoint);
+        Reply number = replies.all().get(own);
+        connection = number.error() == null ? number.number() : NO_CONNECTION;
         List<String> notes = new ArrayList<>();
         String policy = info(replies, memory).get("maxmemory_policy");
         requirePolicy(policy, endpoint);

@@ -15,6 +15,7 @@ public enum RedisVerb implements ProtocolKeyword {
     AUTH,
     /** No command of the server: it stands for all commands of a {@link CommandBatch} until they are written. */
     BATCH,
+    CLIENT,
     CLUSTER,
     DEL,
     EXEC,

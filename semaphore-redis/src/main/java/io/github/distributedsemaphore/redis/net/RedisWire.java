@@ -26,17 +26,29 @@ import org.jspecify.annotations.Nullable;
 public final class RedisWire {
     private final StatefulRedisConnection<String, String> connection;
     private final HostAndPort server;
-    private final String runId;
+    private final Life life;
     private final Duration timeout;
     private final Servers servers;
     private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
+     * What the server calls itself and the connection.
+     *
+     * @param runId names this life of the server; empty if it does not say
+     * @param connection its number, which it never gives again; {@link Greeting#NO_CONNECTION} if it does not say
+     */
+    record Life(String runId, long connection) {
+        boolean isOfSameServer(Life other) {
+            return !runId.isEmpty() && runId.equals(other.runId);
+        }
+    }
+
+    /**
      * Takes a connection.
      *
      * @param server where it ends
-     * @param runId names this life of the server; empty if it does not say
+     * @param life what the server says of itself
      * @param timeout how long the server may take to answer
      * @param servers hears when that server sends us elsewhere
      * @param closing is given the wire, when it is closed, and the end to wait for
@@ -44,13 +56,13 @@ public final class RedisWire {
     RedisWire(
             StatefulRedisConnection<String, String> connection,
             HostAndPort server,
-            String runId,
+            Life life,
             Duration timeout,
             Servers servers,
             BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
         this.connection = connection;
         this.server = server;
-        this.runId = runId;
+        this.life = life;
         this.timeout = timeout;
         this.servers = servers;
         this.closing = closing;
@@ -62,7 +74,7 @@ public final class RedisWire {
 
     /** Names the life of the server at the other end; empty if it does not say. */
     public String runId() {
-        return runId;
+        return life.runId();
     }
 
     public boolean isOpen() {
@@ -138,6 +150,21 @@ public final class RedisWire {
             throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
         }
         return replies;
+    }
+
+    /**
+     * Has the server end another connection. What was sent on that and is not done by then never will be.
+     *
+     * @param former is closed on this side, but its last commands may still be on their way
+     * @return false if that is not certain: it led to another server, or this user may not end connections
+     */
+    public boolean outlive(RedisWire former, Deadline deadline) {
+        if (!life.isOfSameServer(former.life) || former.life.connection() == Greeting.NO_CONNECTION) {
+            return false;
+        }
+        CommandBatch batch = new CommandBatch();
+        int ended = batch.add(RedisVerb.CLIENT, "KILL", "ID", Long.toString(former.life.connection()));
+        return ask(batch, deadline).all().get(ended).error() == null;
     }
 
     /** Sends the commands in one write; nobody waits for the replies. */
