@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis;
 import static io.github.distributedsemaphore.redis.Redis.giveBack;
 import static io.github.distributedsemaphore.redis.Redis.take;
 import static io.github.distributedsemaphore.redis.Redis.takeHolds;
+import static io.github.distributedsemaphore.redis.Redis.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,12 +14,16 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -81,6 +86,39 @@ class QueueTest {
         await().until(() -> second.hints.get() > 0);
         assertThat(Redis.await(second.session, 1).othersWaiting()).isFalse();
         assertThat(queued()).isZero();
+    }
+
+    /** More than are read of the queue stand before it, and more slots are free than it reads. */
+    @Test
+    void whoIsFarBackAndMissesASlotDoesNotTryTheNextAtOnce() throws Exception {
+        backend.admin().create("many", 100);
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("far back")));
+            BackendSession last = redis.session(remote, "many", new Redis.Ear());
+            Hold own = takeOne(last);
+            giveBack(last, own);
+            BackendSession rival = redis.session("many");
+            List<Hold> all = new ArrayList<>(takeHolds(rival, 100));
+            for (int i = 0; i < View.WAITERS; i++) {
+                assertThat(Redis.await(redis.session("many"), 1).answers()).containsExactly(Answer.FULL);
+            }
+            assertThat(Redis.await(last, 1).answers()).containsExactly(Answer.FULL);
+            all.sort(Comparator.comparing(hold -> hold.slot() != own.slot()));
+            giveBack(rival, all.subList(0, View.WAITERS + 1).toArray(Hold[]::new));
+
+            CountDownLatch reached = relay.holdAt("SMOVE");
+            Future<ExchangeResult> looking = CompletableFuture.supplyAsync(() -> Redis.await(last, 1));
+            assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
+            List<Hold> taken = new ArrayList<>(takeHolds(rival, View.WAITERS + 1));
+            taken.removeIf(hold -> hold.slot() == own.slot());
+            giveBack(rival, taken.toArray(Hold[]::new));
+            giveBack(rival, all.subList(50, 80).toArray(Hold[]::new));
+            relay.goOn();
+
+            assertThat(looking.get(60, TimeUnit.SECONDS).answers()).containsExactly(Answer.FULL);
+        }
     }
 
     @Test
