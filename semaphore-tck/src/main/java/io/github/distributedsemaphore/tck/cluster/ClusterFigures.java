@@ -76,7 +76,7 @@ record ClusterFigures(
                 .map(strike -> outage(history, strike))
                 .sorted(Comparator.comparingLong(Outage::length))
                 .toList();
-        long out = outages.stream().mapToLong(Outage::length).sum();
+        long out = covered(outages);
         long grants = history.operations().stream().filter(Operation::isGrant).count();
         List<Boolean> over = heldOver(history, outages);
         return new ClusterFigures(
@@ -98,6 +98,19 @@ record ClusterFigures(
                         .count(),
                 HistoryChecks.longestOverlap(history).toMillis(),
                 violations);
+    }
+
+    /** An outage may outlast the next strike, which has the same outage then. */
+    private static long covered(List<Outage> outages) {
+        List<Outage> inOrder =
+                outages.stream().sorted(Comparator.comparingLong(Outage::from)).toList();
+        long covered = 0;
+        long end = inOrder.get(0).from();
+        for (Outage outage : inOrder) {
+            covered += Math.max(0, outage.to() - Math.max(outage.from(), end));
+            end = Math.max(end, outage.to());
+        }
+        return covered;
     }
 
     private static long millis(long nanos) {

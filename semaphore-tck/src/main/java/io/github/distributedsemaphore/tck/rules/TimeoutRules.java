@@ -79,7 +79,8 @@ public abstract class TimeoutRules {
         List<Permit> held = tck.take(tck.client().semaphore(name), 3);
         tck.client().admin().resize(name, 2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
-        Duration wait = Duration.ofMillis(60);
+        // Time enough for a busy backend to say that nothing is free.
+        Duration wait = Duration.ofMillis(200);
         for (WaitingCalls.Call call :
                 WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
             if (call.isLimited()) {
