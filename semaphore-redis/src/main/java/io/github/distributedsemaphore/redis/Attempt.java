@@ -259,6 +259,11 @@ final class Attempt {
         return request.waiting() && request.attempts() < answers.length;
     }
 
+    /** Whether all that have no answer yet go on waiting if they are refused. */
+    boolean isOnlyForWaiters() {
+        return open().stream().allMatch(Open::waits);
+    }
+
     boolean isServed() {
         for (Answer answer : answers) {
             if (claiming && answer == null) {

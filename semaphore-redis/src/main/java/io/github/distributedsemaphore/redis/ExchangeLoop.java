@@ -106,6 +106,8 @@ final class ExchangeLoop {
                 return finish(attempt, view, deadline);
             } else if (isAllKnown(attempt, view)) {
                 view = refuse(attempt, view, deadline);
+            } else if (staysFarBack(attempt, view)) {
+                view = wire.glance(attempt.wanted(), deadline);
             } else {
                 view = wire.rearm(attempt.wanted(), deadline);
             }
@@ -173,10 +175,17 @@ final class ExchangeLoop {
      * if it has to, however much that is.
      */
     private static boolean isAllKnown(Attempt attempt, View view) {
-        return attempt.isFresh(view)
-                && (view.allFree()
-                        || view.control() == null
-                        || attempt.open().stream().allMatch(Attempt.Open::waits));
+        return attempt.isFresh(view) && (view.allFree() || view.control() == null || attempt.isOnlyForWaiters());
+    }
+
+    /** Whether it is likely that there is nothing for this session, and that no more than the slots and the queue has changed. */
+    private boolean staysFarBack(Attempt attempt, View view) {
+        return planner.isQueued()
+                && attempt.isOnlyForWaiters()
+                && !attempt.isSuspicious()
+                && !attempt.isFresh(view)
+                && view.ahead(liveness.client()).size() == View.WAITERS
+                && view.isInForce(liveness.clock());
     }
 
     private View refuse(Attempt attempt, View view, Deadline deadline) {

@@ -178,10 +178,12 @@ record View(
 
     /** Whether this client lives, all was read a moment ago and nobody's time is over since, so that the slots alone are to be read again. */
     boolean isRecent(ServerClock clock) {
-        return control() != null
-                && isMember()
-                && System.nanoTime() - sentNanos() < MOMENT_NANOS
-                && firstEndMillis() > clock.micros() / 1_000;
+        return System.nanoTime() - sentNanos() < MOMENT_NANOS && isInForce(clock);
+    }
+
+    /** Whether this client lives, and nobody's time is over since all was read. */
+    boolean isInForce(ServerClock clock) {
+        return control() != null && isMember() && firstEndMillis() > clock.micros() / 1_000;
     }
 
     View unwatched() {

@@ -121,6 +121,30 @@ class QueueTest {
         }
     }
 
+    /** What a waiting client costs the server is mostly what those far back ask. */
+    @Test
+    void whoIsFarBackAsksLittle() {
+        takeHolds(holder, 2);
+        List<BackendSession> sessions = new ArrayList<>();
+        for (int i = 0; i <= View.WAITERS; i++) {
+            BackendSession session = redis.session("jobs");
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
+            sessions.add(session);
+        }
+        BackendSession last = sessions.get(View.WAITERS);
+        long watches = redis.calls("watch");
+        long looks = redis.calls("zrange");
+        for (int i = 0; i < 5; i++) {
+            assertThat(Redis.await(last, 1).answers()).containsExactly(Answer.FULL);
+        }
+        assertThat(redis.calls("watch")).isEqualTo(watches);
+        assertThat(redis.calls("zrange") - looks).isEqualTo(5);
+
+        // It notices what changes for it all the same.
+        backend.admin().destroy("jobs");
+        assertThat(Redis.await(last, 1).answers()).containsExactly(Answer.MISSING);
+    }
+
     @Test
     void aReleaseThatIsRepeatedWakesAllTheSame() {
         List<Hold> holds = takeHolds(holder, 2);
