@@ -53,7 +53,7 @@ final class RedisExchange {
     /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
 
-    /** The connections on which something of it may be under way. */
+    /** The connections on which something may be under way: of that exchange, or of what was given back in the background. */
     private final Set<RedisWire> withoutReply = new HashSet<>();
 
     private volatile @Nullable Started started;
@@ -102,7 +102,7 @@ final class RedisExchange {
      * @return false if a connection has to be opened first: then nothing was done
      */
     boolean start(ExchangeRequest request, BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end) {
-        if (!wire.isOpen() || wire.isOtherServer() || unknown != null) {
+        if (!wire.isOpen() || wire.isOtherServer() || unknown != null || !withoutReply.isEmpty()) {
             return false;
         }
         View view = wire.known();
@@ -267,9 +267,28 @@ final class RedisExchange {
 
     private void leaveOpen(Attempt attempt) {
         unknown = attempt;
+        noReplyOnLast();
+    }
+
+    private void noReplyOnLast() {
         RedisWire last = wire.last();
         if (last != null) {
             withoutReply.add(last);
+        }
+    }
+
+    /** What was given back without a reply must not come when the session holds that slot again. */
+    private void outliveGivingBack(Deadline deadline) {
+        if (withoutReply.isEmpty()) {
+            return;
+        }
+        try {
+            boolean unused = reconciliation.outlive(withoutReply, deadline);
+            withoutReply.clear();
+            planner.forgetPlace();
+        } catch (RuntimeException e) {
+            noReplyOnLast();
+            throw e;
         }
     }
 
@@ -282,6 +301,7 @@ final class RedisExchange {
             } else if (failure != null) {
                 throw new IllegalStateException(layout.what() + ": " + failure, failure);
             }
+            outliveGivingBack(deadline);
             return run(attempt, deadline);
         } catch (WireException | BackendUnavailableException e) {
             wire.disarm();
@@ -393,12 +413,16 @@ final class RedisExchange {
         Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
+            outliveGivingBack(deadline);
             if (look) {
                 back.freed(wire.rearm(0, deadline).free().size());
             }
             run(back, deadline);
         } catch (RuntimeException e) {
             ledger.owe(back.unknownToCallers());
+            if (back.inFlight() != null) {
+                noReplyOnLast();
+            }
             wire.disarm();
             throw e;
         }

@@ -110,6 +110,11 @@ final class Relay implements AutoCloseable {
         return reached;
     }
 
+    /** Keeps what was kept, and nothing else. */
+    void holdNothing() {
+        hold = null;
+    }
+
     /** Brings what was kept, and keeps nothing any more. */
     void goOn() {
         hold = null;

@@ -22,9 +22,11 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -144,6 +146,31 @@ class UnknownOutcomeTest {
         assertThat(rival.check(successor)).isEqualTo(HoldState.HELD);
         assertThat(takeHolds(rival, 2)).hasSize(2);
         assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+    }
+
+    /** A session gives back what it does not want in the background, and goes on although it hears nothing of that. */
+    @Test
+    void whatIsGivenBackInTheBackgroundAndComesLateFreesNothing() throws Exception {
+        String uri = through(relay, redis, RedisServer.address(), "timeout=1s");
+        try (SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("tidy"))) {
+            BackendSession tidy = redis.session(backend, "jobs", new Redis.Ear());
+            Hold own = takeOne(tidy);
+            RedisLayout layout = redis.layout("jobs");
+            String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+            String unknown = redis.commands().srandmember(layout.free());
+            redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
+            CountDownLatch sent = relay.holdAt("SMOVE");
+            tidy.renew(List.of(own));
+            assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
+            relay.holdNothing();
+
+            List<Hold> others = takeHolds(tidy, 2);
+            deliverAndAwaitIt();
+            assertThat(held()).isEqualTo(3);
+            assertThat(tidy.check(others.get(0))).isEqualTo(HoldState.HELD);
+            assertThat(tidy.check(others.get(1))).isEqualTo(HoldState.HELD);
+        }
     }
 
     @Test
