@@ -94,7 +94,7 @@ final class RabbitBackend implements SemaphoreBackend {
                 .notes(
                         "In a cluster whose metadata is kept in Mnesia a partition or a suspended node can let two"
                                 + " holders into one slot, with pause_minority too: use one node, or a cluster with"
-                                + " Khepri.",
+                                + " Khepri of version 4.2 or newer.",
                         "A link that stalls exposes nothing; but one that is reset towards the broker only frees the"
                                 + " slot at once, and the holder learns of it when its validity ends.",
                         "Epochs start again when a semaphore is destroyed and created again, or its stream is"

@@ -186,17 +186,17 @@ final class ArmedWire {
         return read(View.Watch.CONTROL_AND_FREE, wanted, deadline);
     }
 
-    /** Reads the slots and the queue without a watch; all of it if anything else has changed. */
+    /** Reads what a client has to know that goes on waiting, without a watch; all of it if the control has changed. */
     View glance(int wanted, Deadline deadline) {
         View known = known();
         if (known == null || !baseChecked || isOtherServer) {
             return rearm(wanted, deadline);
         }
         CommandBatch batch = new CommandBatch();
-        View.Reading reading = reading(batch, View.Depth.SLOTS, View.Watch.NONE, wanted);
+        View.Reading reading = reading(batch, View.Depth.WAIT, View.Watch.NONE, wanted);
         long sent = System.nanoTime();
         View read = reading.complete(known, present().ask(batch, deadline), sent);
-        return read == null ? rearm(wanted, deadline) : remember(read);
+        return read == null ? rearm(wanted, deadline) : keep(read);
     }
 
     private View read(View.Watch watch, int wanted, Deadline deadline) {

@@ -178,14 +178,14 @@ final class ExchangeLoop {
         return attempt.isFresh(view) && (view.allFree() || view.control() == null || attempt.isOnlyForWaiters());
     }
 
-    /** Whether it is likely that there is nothing for this session, and that no more than the slots and the queue has changed. */
+    /** Whether it is likely that there is nothing for this session, so that it needs no watch and no news of itself. */
     private boolean staysFarBack(Attempt attempt, View view) {
         return planner.isQueued()
                 && attempt.isOnlyForWaiters()
                 && !attempt.isSuspicious()
                 && !attempt.isFresh(view)
-                && view.ahead(liveness.client()).size() == View.WAITERS
-                && view.isInForce(liveness.clock());
+                && view.isMember()
+                && view.ahead(liveness.client()).size() == View.WAITERS;
     }
 
     private View refuse(Attempt attempt, View view, Deadline deadline) {

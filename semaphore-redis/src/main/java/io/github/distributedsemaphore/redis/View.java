@@ -60,6 +60,8 @@ record View(
         QUEUE,
         /** The free slots too: enough to take one, or to know that there is none, where the rest was read a moment ago. */
         SLOTS,
+        /** The first deadline too: enough to go on waiting. */
+        WAIT,
         ALL
     }
 
@@ -178,12 +180,10 @@ record View(
 
     /** Whether this client lives, all was read a moment ago and nobody's time is over since, so that the slots alone are to be read again. */
     boolean isRecent(ServerClock clock) {
-        return System.nanoTime() - sentNanos() < MOMENT_NANOS && isInForce(clock);
-    }
-
-    /** Whether this client lives, and nobody's time is over since all was read. */
-    boolean isInForce(ServerClock clock) {
-        return control() != null && isMember() && firstEndMillis() > clock.micros() / 1_000;
+        return control() != null
+                && isMember()
+                && System.nanoTime() - sentNanos() < MOMENT_NANOS
+                && firstEndMillis() > clock.micros() / 1_000;
     }
 
     View unwatched() {
@@ -265,9 +265,15 @@ record View(
                 reading.queue = addQueue(batch, layout);
             }
             if (depth == Depth.ALL) {
-                reading.addRest(batch);
-            } else if (depth == Depth.SLOTS) {
+                reading.life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
+                reading.mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(client));
+            }
+            if (depth.compareTo(Depth.SLOTS) >= 0) {
                 reading.addFree(batch);
+            }
+            if (depth.compareTo(Depth.WAIT) >= 0) {
+                reading.ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
+                reading.time = batch.add(RedisVerb.TIME);
             }
             return reading;
         }
@@ -283,14 +289,6 @@ record View(
             return batch.add(RedisVerb.ZRANGE, layout.waiters(), "0", Integer.toString(WAITERS - 1), "WITHSCORES");
         }
 
-        private void addRest(CommandBatch batch) {
-            life = batch.add(RedisVerb.ZSCORE, layout.lives(), client);
-            mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(client));
-            addFree(batch);
-            ends = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "1", "WITHSCORES");
-            time = batch.add(RedisVerb.TIME);
-        }
-
         private void addFree(CommandBatch batch) {
             free = sample == 0
                     ? batch.add(RedisVerb.SMEMBERS, layout.free())
@@ -298,7 +296,7 @@ record View(
         }
 
         boolean isComplete() {
-            return time != NOT_ASKED;
+            return mine != NOT_ASKED;
         }
 
         View parse(Replies replies, long sentNanos) {
@@ -345,7 +343,15 @@ record View(
             }
             Set<Integer> all = slots(layout.free(), replies.get(free));
             List<Integer> within = within(known.control(), all);
-            return new View(read.base(), null, within, isAll(all), waiters, readNanos, read.watch(), true);
+            Base base = ends == NOT_ASKED
+                    ? read.base()
+                    : new Base(
+                            known.control(),
+                            known.deadlineMillis(),
+                            firstEnd(replies.get(ends).list()),
+                            micros(replies.get(time)),
+                            sentNanos);
+            return new View(base, null, within, isAll(all), waiters, readNanos, read.watch(), true);
         }
 
         private static List<Waiter> waiters(Reply clientsAndScores) {
