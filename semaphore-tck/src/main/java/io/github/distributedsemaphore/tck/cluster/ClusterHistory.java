@@ -93,7 +93,11 @@ final class ClusterHistory {
         List<Agent> agents = new ArrayList<>();
         try {
             pools.forEach(pool -> agents.add(pool.take(ClientSpec.plain())));
-            agents.get(0).create(name, LIMIT);
+            // The fault before may have left a fail-over that the cluster's wholeness does not show.
+            boolean unused = retry(() -> {
+                agents.get(0).create(name, LIMIT);
+                return true;
+            });
             long begun = System.nanoTime();
             for (int i = 0; i < agents.size(); i++) {
                 agents.get(i).endure(name, "c" + i + "-", BRIEF, LASTING, random.nextLong());
