@@ -185,6 +185,7 @@ final class ExchangeLoop {
                 && !attempt.isSuspicious()
                 && !attempt.isFresh(view)
                 && view.isMember()
+                && view.free().isEmpty()
                 && view.ahead(liveness.client()).size() == View.WAITERS;
     }
 
