@@ -20,6 +20,41 @@ class PlantedBugsTest {
                     "jdbc/Connections.java",
                     "Dialect.translated(e, changes, where)",
                     "Dialect.translated(e, false, where)"),
+            in(
+                    "versions are counted, and begin again with a new row",
+                    "8.12",
+                    "after destroy, create and",
+                    "JdbcStore.java",
+                    "1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE - 1)",
+                    "(ThreadLocalRandom.current() == null ? 0 : change.expected() + 1)"),
+            in(
+                    "hints of names with escapes are not heard",
+                    "12.2",
+                    "does not reach who waits",
+                    "JdbcStore.java",
+                    "hints.watch(stored(name), hint)",
+                    "hints.watch(name, hint)"),
+            support(
+                    "the end of a lease is judged by the clock of a late answer",
+                    "1.10",
+                    "overlap",
+                    "CasRow.java",
+                    "if (one.end() > clock && held.put",
+                    "if (one.end() > now && held.put"),
+            support(
+                    "a grant that is found out later is not extended",
+                    "5.4",
+                    "overlap",
+                    "CasSession.java",
+                    "for (Hold hold : granted.holds()) { Object unused = all ? row.extend(id, hold) : row.giveBack(id, hold); }",
+                    "if (!all) { granted.holds().forEach(hold -> row.giveBack(id, hold)); }"),
+            support(
+                    "each renewal moves the time since when a slot is held",
+                    "9.1",
+                    "since when a slot is held, after a renewal",
+                    "CasRow.java",
+                    "return new Held(session, hold, end, one.since(), one.who());",
+                    "return new Held(session, hold, end, clock, one.who());"),
             support(
                     "validity is counted from the answer",
                     "5.4",
@@ -44,6 +79,10 @@ class PlantedBugsTest {
 
     private static PlantedBug support(String name, String rule, String message, String source, String... oldAndNew) {
         return PlantedBug.of(name, rule, message, "semaphore-api", "spi/support/" + source, oldAndNew);
+    }
+
+    private static PlantedBug in(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-jdbc", "jdbc/" + source, oldAndNew);
     }
 
     @TestFactory

@@ -43,6 +43,83 @@ class PlantedBugsTest {
                     "DirectoryWatch.java",
                     "StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE);",
                     "StandardWatchEventKinds.ENTRY_CREATE);"),
+            in(
+                    "a destroyed semaphore is listed while its slots are held",
+                    "8.13",
+                    "names while one holds",
+                    "StateDirectory.java",
+                    "if (name.isPresent() && Files.exists(entry.resolve(LimitFile.NAME))) {",
+                    "if (name.isPresent() && Files.isDirectory(entry)) {"),
+            in(
+                    "a release after the whole state was removed says that it was held",
+                    "4.4",
+                    "a release right after the stored state was removed",
+                    "LocalSession.java",
+                    "return new Outcome(missing(request, Set.copyOf(request.giveBack())), false);",
+                    "return new Outcome(missing(request, Set.of()), false);"),
+            in(
+                    "long names with escapes are not listed",
+                    "12.1",
+                    "the names that are listed",
+                    "LocalNames.java",
+                    "Pattern.compile(\"b-[0-9a-z]+\")",
+                    "Pattern.compile(\"b-[0-9a-f]+\")"),
+            in(
+                    "a client does not see that others of its process wait",
+                    "2.7",
+                    "beside a client of three",
+                    "LocalSession.java",
+                    "return others || shared.othersWaitingHere(this);",
+                    "return others;"),
+            engine(
+                    "renewals do not begin again after nothing was held",
+                    "6.8",
+                    "is notified",
+                    "SessionKeeper.java",
+                    "renewing = false; return;",
+                    "return;"),
+            engine(
+                    "releases beyond one request are not sent on",
+                    "12.3",
+                    "a large group can be closed",
+                    "PendingWork.java",
+                    "returnsDue = leftOut > 0;",
+                    "returnsDue = false;"),
+            engine(
+                    "a client that stops acquiring forgets it for new names",
+                    "3.7",
+                    "after the client stopped acquiring",
+                    "EngineClient.java",
+                    "acquiringStopped = true; semaphores",
+                    "semaphores"),
+            engine(
+                    "a group of which a slot was removed says that it is held",
+                    "5.1",
+                    "a group of which one slot was removed",
+                    "HeldPermit.java",
+                    "List.of(Verification.LOST, Verification.RELEASED, Verification.RETIRED, Verification.HELD);",
+                    "List.of(Verification.LOST, Verification.RELEASED, Verification.HELD, Verification.RETIRED);"),
+            engine(
+                    "an error that an asynchronous task throws keeps the permit",
+                    "4.1",
+                    "withPermitAsync of a task that throws",
+                    "EngineSemaphore.java",
+                    "stage = task.apply(permit); } catch (RuntimeException | Error e) {",
+                    "stage = task.apply(permit); } catch (RuntimeException e) {"),
+            engine(
+                    "a second close returns while the first is under way",
+                    "16.1",
+                    "several closes",
+                    "EngineClient.java",
+                    "end(Coordinator::close); } else { awaitingEnd.add(Thread.currentThread()); await(() -> ended); }",
+                    "end(Coordinator::close); }"),
+            engine(
+                    "a time-out during its last attempt counts as a refusal",
+                    "9.4",
+                    "calls whose time was over",
+                    "AcquireCall.java",
+                    "if (once && !extended) {",
+                    "if (once) {"),
             PlantedBug.of(
                     "awaitReleased is deaf to interrupts",
                     "3.4",
@@ -65,6 +142,10 @@ class PlantedBugsTest {
 
     private static PlantedBug in(String name, String rule, String message, String source, String... oldAndNew) {
         return PlantedBug.of(name, rule, message, "semaphore-local", "local/" + source, oldAndNew);
+    }
+
+    private static PlantedBug engine(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-api", "internal/" + source, oldAndNew);
     }
 
     @TestFactory

@@ -155,6 +155,10 @@ final class SlotSearch implements AutoCloseable {
                     least = Math.min(least, want);
                 }
             }
+            // A refusal for good needs the limit of now: others may have raised it.
+            if (request.wants().stream().anyMatch(want -> want > limit)) {
+                limit = 0;
+            }
             boolean done = false;
             try {
                 searchUntilSure();

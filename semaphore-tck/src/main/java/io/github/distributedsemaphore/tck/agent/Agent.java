@@ -237,6 +237,25 @@ public final class Agent extends AgentControl {
         return call("free", AgentJson.named(name)).get("free").getAsInt();
     }
 
+    /** Has the agent measure from now on for how long its JVM stands still. */
+    public void watchTime() {
+        call("watchTime", new JsonObject());
+    }
+
+    /**
+     * Says for how long the agent's JVM stood still, after {@link #watchTime}.
+     *
+     * @param from since when
+     * @param to until when; this has passed
+     * @return the nanoseconds
+     */
+    public long stoodStill(long from, long to) {
+        JsonObject request = new JsonObject();
+        request.addProperty("from", from);
+        request.addProperty("to", to);
+        return call("stoodStill", request).get("nanos").getAsLong();
+    }
+
     /**
      * Lists the threads of the agent's JVM.
      *

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.ProcessLog;
 import io.github.distributedsemaphore.tck.history.Workload;
+import io.github.distributedsemaphore.tck.run.Heartbeat;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +31,7 @@ final class AgentCommands {
     private final Map<Long, HeldByAgent> held = new ConcurrentHashMap<>();
     private volatile @Nullable SemaphoreClient client;
     private volatile @Nullable Endurance endurance;
+    private volatile @Nullable Heartbeat heartbeat;
 
     void carryOut(String command, JsonObject request, JsonObject answer) throws Exception {
         switch (command) {
@@ -55,6 +57,14 @@ final class AgentCommands {
             case "workload" -> workload(request, answer);
             case "endure" -> endure(request);
             case "endEnduring" -> endEnduring(answer);
+            case "watchTime" -> heartbeat = new Heartbeat();
+            case "stoodStill" ->
+                answer.addProperty(
+                        "nanos",
+                        running(heartbeat)
+                                .stoodStill(
+                                        request.get("from").getAsLong(),
+                                        request.get("to").getAsLong()));
             case "threads" -> answer.add("threads", threads());
             case "close" -> client().close();
             default -> throw new IllegalArgumentException("unknown command " + command);
@@ -148,11 +158,7 @@ final class AgentCommands {
     }
 
     private void endEnduring(JsonObject answer) throws InterruptedException {
-        Endurance running = endurance;
-        if (running == null) {
-            throw new IllegalStateException("nothing to end");
-        }
-        answer(running.end(0, LAST_CALLS), answer);
+        answer(running(endurance).end(0, LAST_CALLS), answer);
     }
 
     private static JsonArray threads() {
@@ -173,11 +179,14 @@ final class AgentCommands {
     }
 
     private SemaphoreClient client() {
-        SemaphoreClient connected = client;
-        if (connected == null) {
-            throw new IllegalStateException("not connected");
+        return running(client);
+    }
+
+    private static <T> T running(@Nullable T begun) {
+        if (begun == null) {
+            throw new IllegalStateException("a command came before the one that begins what it needs");
         }
-        return connected;
+        return begun;
     }
 
     private static String text(JsonObject request, String name) {

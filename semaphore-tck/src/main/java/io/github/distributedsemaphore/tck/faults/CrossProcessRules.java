@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
@@ -92,7 +93,7 @@ public abstract class CrossProcessRules {
             long released = System.nanoTime();
             held.release();
             AgentPermits there = waiting.join().orElseThrow();
-            tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned());
+            assertWoken(tck, agent, released, there);
             agent.release(there);
             held = tck.take(tck.home().semaphore(name), 1).get(0);
         }
@@ -118,7 +119,7 @@ public abstract class CrossProcessRules {
             held.release();
             int first = first(tck, waiting);
             for (int i : List.of(first, 1 - first)) {
-                AgentPermits there = served(tck, waiting.get(i), released);
+                AgentPermits there = served(tck, agents.get(i), waiting.get(i), released);
                 Pause.millis(20);
                 released = System.nanoTime();
                 agents.get(i).release(there);
@@ -128,6 +129,7 @@ public abstract class CrossProcessRules {
 
     /** Has the agent connect, and load what waiting takes: on a busy machine that alone may take longer than a wake-up. */
     private static void warm(TckFixture tck, Agent agent, DistributedSemaphore here) {
+        agent.watchTime();
         agent.release(agent.take(here.name()));
         Permit held = tck.take(here, 1).get(0);
         assertThat(agent.acquire(here.name(), 1, tck.quiet())).isEmpty();
@@ -136,21 +138,25 @@ public abstract class CrossProcessRules {
 
     private static int first(TckFixture tck, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
         tck.await(
-                "a release reaches one of two waiting processes",
-                tck.guarantees().wakeUpBound().plus(tck.quiet()),
+                "a release reaches one of two waiting processes whose own timers are far away",
+                tck.patience(),
                 () -> waiting.stream().anyMatch(CompletableFuture::isDone));
         return waiting.get(0).isDone() ? 0 : 1;
     }
 
     private static AgentPermits served(
-            TckFixture tck, CompletableFuture<Optional<AgentPermits>> waiting, long released) {
-        tck.await(
-                "a release reaches a waiting process whose own timer is far away",
-                tck.guarantees().wakeUpBound().plus(tck.quiet()),
-                waiting::isDone);
-        AgentPermits there = waiting.join().orElseThrow();
-        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned());
+            TckFixture tck, Agent agent, CompletableFuture<Optional<AgentPermits>> waiting, long released) {
+        AgentPermits there = waiting.join()
+                .orElseThrow(
+                        () -> new AssertionError("a release reaches no waiting process whose own timer is far away"));
+        assertWoken(tck, agent, released, there);
         return there;
+    }
+
+    /** How long the other process stood still does not count, as it does not here. */
+    private static void assertWoken(TckFixture tck, Agent agent, long released, AgentPermits there) {
+        long stoodStill = agent.stoodStill(released, there.returned());
+        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned(), stoodStill);
     }
 
     @Test
@@ -243,7 +249,19 @@ public abstract class CrossProcessRules {
             route.proxy().cut(Ending.RESET);
             held.put("after a cut", permit);
         }
+        String destroyed = tck.create(1);
+        Permit retired = tck.take(tck.home().semaphore(destroyed), 1).get(0);
+        other.admin().destroy(destroyed);
         Outsider.assertRefused(tck, held, Set.of("after a cut"));
+        assertThat(retired.verify())
+                .as("the permit of a semaphore that was destroyed some time ago")
+                .isEqualTo(Verification.RETIRED);
+        other.admin().create(destroyed, 1);
+        assertThat(other.semaphore(destroyed).tryAcquire())
+                .as("the slot that was held before the semaphore was destroyed, some time ago")
+                .isEmpty();
+        retired.release();
+        tck.assertFree(destroyed, 1);
     }
 
     @Test

@@ -2,7 +2,9 @@ package io.github.distributedsemaphore.tck.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -20,7 +22,10 @@ import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
@@ -45,17 +50,25 @@ public abstract class ErrorRules {
         Route route = tck.route(server);
         for (String kind : server.errors()) {
             String name = tck.uniqueName();
+            String destroyed = tck.uniqueName();
             SemaphoreClient client = route.client();
             client.admin().create(name, 3);
             DistributedSemaphore semaphore = client.semaphore(name);
             Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
             Observer.assertWorks(tck, semaphore);
+            SemaphoreClient other = route.client();
+            other.admin().create(destroyed, 1);
+            Permit retired = tck.take(client.semaphore(destroyed), 1).get(0);
+            other.admin().destroy(destroyed);
+            assertThat(other.admin().describe(name)).isPresent();
             server.beginErrors(kind);
             try {
                 assertFails(tck, kind, name, semaphore);
+                assertTellsWhatIs(tck, kind, other, name, destroyed);
             } finally {
                 server.endErrors(kind);
             }
+            retired.close();
             assertThat(held.losses()).as("losses reported by %s", kind).isEmpty();
             assertThat(Observer.verified(tck, held.permit()))
                     .as("a permit after %s", kind)
@@ -89,6 +102,32 @@ public abstract class ErrorRules {
                 .as("what an error of the backend (%s) is taken for, and whether it names the semaphore", kind)
                 .isNotEqualTo("a refusal")
                 .contains(name);
+    }
+
+    /** Another client looks at a semaphore of which one permit of three is held, and at one that was destroyed under its holder. */
+    private static void assertTellsWhatIs(
+            TckFixture tck, String kind, SemaphoreClient client, String name, String destroyed) {
+        Map<String, Callable<Object>> looks = new LinkedHashMap<>();
+        looks.put("2 free", () -> client.semaphore(name).availablePermits() + " free");
+        looks.put(
+                "Optional[1 held]",
+                () -> client.admin().describe(name).map(found -> found.holders().size() + " held"));
+        looks.put(
+                "all released: false", () -> "all released: " + client.admin().awaitReleased(destroyed, Duration.ZERO));
+        looks.forEach((truth, look) -> {
+            Attempt<Object> attempt = Attempt.of(tck, "a look while the backend answers with " + kind, () -> {
+                try {
+                    return look.call().toString();
+                } catch (BackendAccessException | IncompatibleStateException e) {
+                    return truth;
+                }
+            });
+            if (!attempt.ended().failed()) {
+                assertThat(attempt.value())
+                        .as("what is seen while the backend answers with %s", kind)
+                        .isEqualTo(truth);
+            }
+        });
     }
 
     @Test

@@ -22,8 +22,8 @@ import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Random;
-import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -171,7 +171,7 @@ public abstract class IsolationRules {
     @Test
     @Rule({"14.3", "13.5", "1.10"})
     void aHolderWhoseRenewalsStickKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
-        outlast(tck, IsolationRules::awaitRenewed, proxy -> proxy.stall(Direction.REQUESTS));
+        outlast(tck, IsolationRules::renewed, proxy -> proxy.stall(Direction.REQUESTS), IsolationRules::takeOver);
     }
 
     @Test
@@ -180,21 +180,99 @@ public abstract class IsolationRules {
         outlast(tck, proxy -> proxy.lose(Direction.ANSWERS));
     }
 
+    /** Whether a lease has ended counts from when it was looked at, not from when the look was sent or was heard of. */
+    @Test
+    @Rule("1.10")
+    void anAttemptThatIsLateIsNotGrantedASlotEarly(TckFixture tck) throws Exception {
+        outlast(
+                tck,
+                IsolationRules::granted,
+                proxy -> proxy.lose(Direction.ANSWERS),
+                IsolationRules::takeOverByLateAttempts);
+    }
+
+    /** What was granted by a request without an answer is valid from when that was sent. */
+    @Test
+    @Rule({"5.4", "1.10", "13.4"})
+    void aGrantWhoseAnswerWasLostIsNotValidForLonger(TckFixture tck) throws Exception {
+        for (int number = 1; number <= tck.rounds(4, 2); number++) {
+            int answer = number;
+            outlast(
+                    tck,
+                    (fixture, route, semaphore) -> granted(fixture, route, semaphore, answer),
+                    proxy -> proxy.lose(Direction.ANSWERS),
+                    IsolationRules::takeOver);
+        }
+    }
+
+    /** How a client gets the permit that it holds when it is cut off. */
+    @FunctionalInterface
+    private interface Grant {
+        Permit of(TckFixture tck, Route route, DistributedSemaphore semaphore) throws Exception;
+    }
+
+    private static Permit granted(TckFixture tck, Route route, DistributedSemaphore semaphore) {
+        return tck.take(semaphore, 1).get(0);
+    }
+
+    private static Permit granted(TckFixture tck, Route route, DistributedSemaphore semaphore, int lostAnswer)
+            throws Exception {
+        Observer.assertWorks(tck, semaphore);
+        LinkFault lost = route.proxy().loseAnswer(lostAnswer, Ending.SILENCE);
+        Permit permit = semaphore.acquire(tck.patience());
+        lost.heal();
+        return permit;
+    }
+
     /** The end of a validity that renewals have put off is to be noticed as well as that of the first one. */
-    private static void awaitRenewed(TckFixture tck, Permit permit) {
+    private static Permit renewed(TckFixture tck, Route route, DistributedSemaphore semaphore) {
+        Permit permit = granted(tck, route, semaphore);
         Deadline first = permit.validUntil();
         Duration renewals = tck.scaled(tck.guarantees().detectionMax());
         if (!first.isNever() && (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0)) {
             tck.await("a permit outlasts its first validity", renewals, () -> first.isPast(System.nanoTime()));
         }
+        return permit;
+    }
+
+    /** How somebody else gets the slot of a holder that is cut off. */
+    @FunctionalInterface
+    private interface TakeOver {
+        Permit of(TckFixture tck, String name) throws Exception;
+    }
+
+    private static Permit takeOver(TckFixture tck, String name) throws Exception {
+        return new Observer(tck, tck.home().semaphore(name))
+                .takeOver("the slot of a holder that was cut off is free within the detection time");
+    }
+
+    /** The first request of each attempt is late, those that follow are not. */
+    private static Permit takeOverByLateAttempts(TckFixture tck, String name) {
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        assertThat(semaphore.tryAcquire()).as("the only slot, which is held").isEmpty();
+        Duration late = shorter(
+                tck.guarantees().detectionMin().dividedBy(4),
+                tck.guarantees().callBound().dividedBy(9));
+        long since = System.nanoTime();
+        while (!tck.isOver(Observer.settling(tck), since)) {
+            LinkFault stall = route.proxy().stall(Direction.REQUESTS);
+            Attempt<Optional<Permit>> attempt = Attempt.of(tck, "an attempt that is late", semaphore::tryAcquire);
+            Pause.millis(late.toMillis());
+            stall.heal();
+            if (!attempt.ended().failed() && attempt.value().isPresent()) {
+                return attempt.value().get();
+            }
+        }
+        throw new AssertionError(
+                "the slot of a holder that was cut off is not granted to attempts that are late by " + late);
     }
 
     private static void outlast(TckFixture tck, Function<TcpProxy, LinkFault> cutOff) throws Exception {
-        outlast(tck, (fixture, permit) -> {}, cutOff);
+        outlast(tck, IsolationRules::granted, cutOff, IsolationRules::takeOver);
     }
 
-    private static void outlast(
-            TckFixture tck, BiConsumer<TckFixture, Permit> before, Function<TcpProxy, LinkFault> cutOff)
+    private static void outlast(TckFixture tck, Grant grant, Function<TcpProxy, LinkFault> cutOff, TakeOver takeOver)
             throws Exception {
         if (!tck.has(Capability.CRASH_RELEASE)) {
             throw new TestAbortedException("CRASH_RELEASE is not declared: a holder that is cut off keeps its slot");
@@ -202,13 +280,11 @@ public abstract class IsolationRules {
         String name = tck.create(1);
         Route route = tck.route();
         DistributedSemaphore semaphore = route.client().semaphore(name);
-        Watched former = new Watched(tck, tck.take(semaphore, 1).get(0));
-        before.accept(tck, former.permit());
+        Watched former = new Watched(tck, grant.of(tck, route, semaphore));
         Permit successor;
         try (LinkFault fault = cutOff.apply(route.proxy())) {
             long since = System.nanoTime();
-            successor = new Observer(tck, tck.home().semaphore(name))
-                    .takeOver("the slot of a holder that was cut off is free within the detection time");
+            successor = takeOver.of(tck, name);
             long granted = System.nanoTime();
             former.assertNoOverlap(Fault.LINK_CUT, granted);
             former.awaitTold(

@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
@@ -17,9 +18,11 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -32,6 +35,8 @@ import org.junit.jupiter.api.Test;
 public abstract class LossRules {
     /** For subclasses. */
     protected LossRules() {}
+
+    private static final int MANY = 40;
 
     @Test
     @Rule({"6.1", "2.11"})
@@ -166,6 +171,33 @@ public abstract class LossRules {
         tck.assertFree(name, 2);
     }
 
+    /** An adapter may keep other books where there are many slots. */
+    @Test
+    @Rule({"6.4", "2.8"})
+    void theSlotOfOneOfManyThatIsLostIsGrantedAgain(TckFixture tck) throws Exception {
+        int many = Math.min(tck.guarantees().maxPermits(), MANY);
+        String name = tck.create(many);
+        DistributedSemaphore other = tck.client().semaphore(name);
+        List<Permit> held = tck.take(tck.home().semaphore(name), many);
+        List<Permit> taken = new ArrayList<>();
+        for (Permit lost : List.of(held.get(0), held.get(many / 2))) {
+            tck.state().removeHolder(name, lost.slot());
+            tck.await(
+                    "a holder of many is notified that a slot was taken from it",
+                    tck.guarantees().lossNoticeBound(),
+                    () -> !lost.isValid());
+            Permit again = tck.take(other, 1).get(0);
+            assertThat(again.slot()).as("the slot that was lost").isEqualTo(lost.slot());
+            assertThat(other.tryAcquire())
+                    .as("one more of %s that are held", many)
+                    .isEmpty();
+            taken.add(again);
+        }
+        held.forEach(Permit::close);
+        taken.forEach(Permit::close);
+        tck.assertFree(name, many);
+    }
+
     private static SemaphoreListener countingLosses(String name, AtomicInteger count) {
         return new SemaphoreListener() {
             @Override
@@ -266,9 +298,28 @@ public abstract class LossRules {
     }
 
     @Test
+    @Rule({"4.4", "6.8"})
+    void aReleaseRightAfterTheStateWasRemovedSaysThatThePermitWasLost(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 2);
+        tck.state().wipe(name);
+        assertThat(held.get(0).release())
+                .as("a release right after the stored state was removed")
+                .isEqualTo(ReleaseOutcome.WAS_LOST);
+        tck.home().admin().create(name, 2);
+        assertThat(held.get(1).release())
+                .as("a release after the stored state was removed and the semaphore created again")
+                .isEqualTo(ReleaseOutcome.WAS_LOST);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
     @Rule({"6.8", "12.6"})
     void whenTheStateIsRemovedHoldersLearnOfItAndWaitersDoNotHang(TckFixture tck) throws Exception {
         String name = tck.create(1);
+        tck.home().semaphore(name).acquire(tck.patience()).release();
+        // Until nothing is renewed any more: the next hold has to begin it again.
+        Pause.millis(tck.guarantees().lossNoticeBound().toMillis());
         Permit held = tck.home().semaphore(name).acquire(tck.patience());
         CountDownLatch told = new CountDownLatch(1);
         held.onLost(loss -> told.countDown());

@@ -12,10 +12,12 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import java.util.List;
 import java.util.Optional;
@@ -24,11 +26,17 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
-/** Rules of sections 1, 4, 8 and 13 about requests whose answer is lost after they were carried out. */
+/** Rules of sections 1, 4, 8 and 13 about requests whose answer is lost after they were carried out, and about those that come late. */
 @Section
 public abstract class LostAnswerRules {
     /** No call of a sensible protocol needs more. */
     private static final int MOST_ANSWERS = 20;
+
+    /** Within which a client that finds something to give back does so, in nanoseconds. */
+    private static final long LONGEST_SILENCE = 1_000_000_000L;
+
+    /** How many requests of a call are held up, one after the other. */
+    private static final int MOST_LATE = 6;
 
     /** For subclasses. */
     protected LostAnswerRules() {}
@@ -132,6 +140,82 @@ public abstract class LostAnswerRules {
         tck.assertFree(name, 1);
     }
 
+    /**
+     * A request that was sent before its connection fell silent may reach the server after the client has gone on over another
+     * connection, and holds there what it gave back before.
+     */
+    @Test
+    @Rule({"4.6", "13.4"})
+    void aReleaseThatComesLateFreesNothing(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore victim = route.client().semaphore(name);
+        for (int round = 1; round <= tck.rounds(MOST_LATE, 2); round++) {
+            Permit held = tck.take(victim, 1).get(0);
+            holdingRequest(tck, route, round, victim, () -> {
+                Attempt<ReleaseOutcome> unused =
+                        Attempt.of(tck, "release", held::release).ended();
+            });
+        }
+        tck.assertFree(name, 2);
+    }
+
+    /** What came for a call that has ended goes back without anybody asking for it. That may come late as well. */
+    @Test
+    @Rule({"3.6", "13.4"})
+    void whatAClientGivesBackByItselfFreesNothingWhenItComesLate(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore victim = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        Observer.assertWorks(tck, victim);
+        for (int round = 1; round <= tck.rounds(2 * MOST_LATE, 4); round++) {
+            List<Permit> all = tck.take(others, 2);
+            Attempt<Optional<Permit>> waiter = Attempt.of(
+                    tck,
+                    "a wait whose grant is lost",
+                    () -> victim.tryAcquire(tck.quiet().multipliedBy(5)));
+            waiter.awaitBlocked();
+            LinkFault lost = route.proxy().lose(Direction.ANSWERS);
+            all.forEach(Permit::close);
+            waiter.endedWithin(Observer.settling(tck));
+            lost.close();
+            if (!waiter.failed()) {
+                waiter.value().ifPresent(Permit::close);
+            }
+            holdingRequest(tck, route, round, victim, () -> {});
+        }
+        tck.assertFree(name, 2);
+    }
+
+    /** One request is on its way until the client has all permits. Then it arrives, and the client still has them. */
+    private static void holdingRequest(
+            TckFixture tck, Route route, int number, DistributedSemaphore victim, Runnable call) throws Exception {
+        DistributedSemaphore others = tck.home().semaphore(victim.name());
+        LinkFault late = route.proxy().holdRequest(number);
+        call.run();
+        for (long since = System.nanoTime(); late.strikes() == 0 && System.nanoTime() - since < LONGEST_SILENCE; ) {
+            Pause.millis(2);
+        }
+        Observer observer = new Observer(tck, victim);
+        List<Permit> all =
+                List.of(observer.takeOver("the first slot, " + late), observer.takeOver("the second slot, " + late));
+        if (late.heal() > 0) {
+            tck.proveNothing(
+                    "a request that comes late takes nothing from who holds now, " + late,
+                    tck.quiet().multipliedBy(3),
+                    () -> others.availablePermits() == 0);
+        }
+        assertThat(all)
+                .as("permits that were granted before a request of the same client came late, %s", late)
+                .allMatch(permit -> Observer.verified(tck, permit) == Verification.HELD);
+        assertThat(others.tryAcquire())
+                .as("what another client gets of two slots that are held, %s", late)
+                .isEmpty();
+        all.forEach(Permit::close);
+        observer.awaitFree(2, "what is released after a request came late is free, " + late);
+    }
+
     @Test
     @Rule({"8.9", "13.4"})
     void administrationWhoseAnswerIsLostTakesEffectOnceAtMost(TckFixture tck) throws Exception {
@@ -171,6 +255,9 @@ public abstract class LostAnswerRules {
         int limit = limit(tck, name);
         if (!attempt.failed()) {
             assertThat(limit).as("limit after a %s that succeeded", what).isEqualTo(after);
+            assertThat(attempt.value())
+                    .as("what a %s says that nobody else did (%s)", what, fault)
+                    .isTrue();
         } else if (attempt.certainlyChangedNothing()) {
             assertThat(limit)
                     .as("limit after a %s of which was said that it changed nothing (%s; %s)", what, fault, attempt)

@@ -169,6 +169,9 @@ public abstract class StallRules {
             History history = workload.run(semaphores, tck.recorder("slow"));
             tck.judge(history);
             sitOut(tck, start);
+            if (!held.losses().isEmpty()) {
+                tck.abortIfStoodStill(tck.guarantees().detectionMin().dividedBy(2), start);
+            }
             assertThat(held.losses()).as("losses reported behind a slow link").isEmpty();
             assertThat(held.permit().isValid())
                     .as("isValid of a permit that is renewed over a slow link")

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.platform.engine.UniqueId;
+import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
@@ -33,10 +34,16 @@ public final class PlannedTests implements TestExecutionListener {
                 .toList();
     }
 
-    /** The tests, and the templates of tests, of a test class. */
+    /** The tests, and the templates of tests, of a test class. What a template has made already is part of the template. */
     static List<TestIdentifier> below(TestPlan plan, String testClass) {
         return plan.getDescendants(plan.getTestIdentifier(UniqueId.parse(testClass))).stream()
-                .filter(test -> plan.getChildren(test).isEmpty())
+                .filter(PlannedTests::isMethod)
+                .filter(test ->
+                        plan.getParent(test).filter(PlannedTests::isMethod).isEmpty())
                 .toList();
+    }
+
+    private static boolean isMethod(TestIdentifier test) {
+        return test.getSource().filter(MethodSource.class::isInstance).isPresent();
     }
 }

@@ -107,6 +107,17 @@ public final class TcpProxy extends ProxyPort {
     }
 
     /**
+     * Holds one request on its way. All else goes on, also on connections that are made meanwhile. When the fault ends, the
+     * server gets the request, late, and the client loses that connection.
+     *
+     * @param number which one, counted over all connections from now on as {@link #messages} does; the next is 1
+     * @return the fault; it strikes once
+     */
+    public LinkFault holdRequest(int number) {
+        return add(new LateRequest(this, number));
+    }
+
+    /**
      * Resets a connection when so much has passed in one direction; what comes after it is lost.
      *
      * @param direction which way

@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -188,6 +189,69 @@ public abstract class AdministrationRules {
         tck.assertFree(name, 3);
     }
 
+    /**
+     * A client may know from before how the semaphore was stored. Anew it passes through similar states, so each number of changes
+     * is met with each that may have been remembered.
+     */
+    @Test
+    @Rule({"8.12", "1.1"})
+    void whatAClientKnowsOfADestroyedSemaphoreGrantsNothingAnew(TckFixture tck) {
+        String name = tck.created(tck.uniqueName());
+        SemaphoreAdmin admin = tck.home().admin();
+        DistributedSemaphore former = tck.client().semaphore(name);
+        DistributedSemaphore anew = tck.client().semaphore(name);
+        for (int changes = 0; changes < tck.rounds(8, 4); changes++) {
+            for (int limit : List.of(1, 2)) {
+                admin.create(name, limit);
+                // One change more, so that the states of which something is held differ too.
+                admin.resize(name, 1);
+                for (int i = 0; i < 2; i++) {
+                    tck.take(former, 1).forEach(Permit::close);
+                }
+                admin.destroy(name);
+                admin.create(name, 1);
+                for (int i = 0; i < changes; i++) {
+                    tck.take(anew, 1).forEach(Permit::close);
+                }
+                Permit held = tck.take(anew, 1).get(0);
+                assertThat(former.tryAcquire())
+                        .as(
+                                "what a client is granted of the only slot, which is held, after destroy, create and %s releases",
+                                changes)
+                        .isEmpty();
+                assertThat(held.verify()).as("the permit of the only slot").isEqualTo(Verification.HELD);
+                held.close();
+                admin.destroy(name);
+            }
+        }
+    }
+
+    @Test
+    @Rule({"8.13", "16.2"})
+    void theLastOfSeveralHoldersLeavesNothingOfADestroyedSemaphore(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        SemaphoreAdmin admin = tck.home().admin();
+        List<Permit> held = new ArrayList<>(tck.take(tck.home().semaphore(name), 2));
+        held.add(tck.take(tck.client().semaphore(name), 1).get(0));
+        admin.destroy(name);
+        while (!held.isEmpty()) {
+            assertThat(held)
+                    .as("permits of a destroyed semaphore while others of it are released")
+                    .allMatch(permit -> permit.verify() == Verification.RETIRED);
+            assertThat(admin.awaitReleased(name, Duration.ZERO))
+                    .as("all holders are said to be gone while there are %s", held.size())
+                    .isFalse();
+            held.remove(tck.random().nextInt(held.size())).release();
+        }
+        assertThat(admin.awaitReleased(name, Duration.ZERO))
+                .as("all holders are gone after the last release")
+                .isTrue();
+        assertThat(admin.create(name, 2))
+                .as("a create with another limit after the last release")
+                .isTrue();
+        tck.assertFree(name, 2);
+    }
+
     @Test
     @Rule("8.13")
     void holdersKeepTheirSlotsOverADestroy(TckFixture tck) throws Exception {
@@ -196,6 +260,12 @@ public abstract class AdministrationRules {
         SemaphoreAdmin admin = tck.client().admin();
         admin.destroy(name);
         assertThat(held.verify()).as("a permit whose semaphore was destroyed").isEqualTo(Verification.RETIRED);
+        assertThat(admin.status(name)).as("the status of a destroyed semaphore").isEmpty();
+        if (tck.has(Capability.LISTING)) {
+            assertThat(admin.names())
+                    .as("names while one holds a destroyed semaphore's slot")
+                    .doesNotContain(name);
+        }
         assertThat(admin.awaitReleased(name, Duration.ZERO))
                 .as("all holders are said to be gone while one holds a destroyed semaphore's slot")
                 .isFalse();
@@ -209,15 +279,16 @@ public abstract class AdministrationRules {
     @Rule("8.14")
     void aDestroyEndsEveryWaiter(TckFixture tck) throws Exception {
         String name = tck.create(1);
-        Permit held = tck.home().semaphore(name).acquire(tck.patience());
-        DistributedSemaphore other = tck.client().semaphore(name);
+        SemaphoreClient here = tck.client(Waiters.hinted(tck));
+        Permit held = here.semaphore(name).acquire(tck.patience());
+        DistributedSemaphore other = tck.client(Waiters.hinted(tck)).semaphore(name);
         List<Task<?>> waiters = List.of(
-                tck.spawn("local waiter", () -> tck.home().semaphore(name).acquire()),
+                tck.spawn("local waiter", () -> here.semaphore(name).acquire()),
                 tck.spawn("remote waiter", () -> other.acquire()),
                 tck.spawn("timed waiter", () -> other.tryAcquire(tck.patience().multipliedBy(2))));
         waiters.forEach(Task::awaitBlocked);
         CompletableFuture<Permit> future = other.acquireAsync();
-        tck.home().admin().destroy(name);
+        here.admin().destroy(name);
         Duration bound = tck.guarantees().wakeUpBound().plus(tck.guarantees().callBound());
         for (Task<?> waiter : waiters) {
             tck.await("a destroy ends every waiter", bound, waiter::isDone);

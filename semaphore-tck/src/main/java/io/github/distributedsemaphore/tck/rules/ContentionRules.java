@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.tck.history.Operation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Occupancy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
 
@@ -29,9 +31,41 @@ import org.junit.jupiter.api.Test;
 @Section
 public abstract class ContentionRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);
+    private static final int TURNS = 5;
 
     /** For subclasses. */
     protected ContentionRules() {}
+
+    /** A client that serves itself is to leave the others a turn, also those that have one thread only. */
+    @Test
+    @Rule("2.7")
+    void aClientOfManyThreadsLeavesTheOthersTheirTurns(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        AtomicBoolean over = new AtomicBoolean();
+        List<Task<Boolean>> crowd = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            crowd.add(tck.spawn("one of a crowd", () -> {
+                while (!over.get()) {
+                    Permit permit = tck.home().semaphore(name).acquire(tck.patience());
+                    Pause.millis(1);
+                    permit.release();
+                }
+            }));
+        }
+        DistributedSemaphore alone = tck.client().semaphore(name);
+        Duration bound = tck.guarantees().wakeUpBound().plus(tck.quiet()).multipliedBy(TURNS);
+        long since = System.nanoTime();
+        for (int turns = 0; turns < TURNS; turns++) {
+            alone.acquire(tck.patience()).release();
+            assertThat(tck.isOver(bound, since))
+                    .as("%s are over, and one thread has had %d turns beside a client of three", bound, turns + 1)
+                    .isFalse();
+        }
+        over.set(true);
+        for (Task<Boolean> task : crowd) {
+            task.result();
+        }
+    }
 
     @Test
     @Rule("2.7")

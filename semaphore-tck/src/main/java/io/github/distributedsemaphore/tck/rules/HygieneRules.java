@@ -11,12 +11,14 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -57,6 +59,24 @@ public abstract class HygieneRules {
                         .toList()
                         .isEmpty());
         held.release();
+    }
+
+    @Test
+    @Rule({"16.1", "2.3"})
+    void eachOfManyClosesReturnsWhenAllIsGivenBack(TckFixture tck) {
+        String name = tck.create(3);
+        for (int unused : tck.repeat(20, Duration.ofSeconds(1))) {
+            SemaphoreClient client = tck.client();
+            List<Permit> held = tck.take(client.semaphore(name), 3);
+            List<Task<Integer>> closes = tck.race("closing", Collections.nCopies(4, () -> {
+                client.close();
+                return tck.home().semaphore(name).availablePermits();
+            }));
+            closes.forEach(close -> assertThat(close.result())
+                    .as("free when one of several closes has returned")
+                    .isEqualTo(3));
+            assertThat(held).as("permits of a closed client").noneMatch(Permit::isValid);
+        }
     }
 
     /** What the engine's threads of one client have in common; of another thread its name. */

@@ -21,9 +21,11 @@ import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,6 +37,9 @@ import org.junit.jupiter.api.Test;
 /** Section 9: what can be seen of a semaphore. */
 @Section
 public abstract class InspectionRules {
+    /** Wall clocks are read in seconds by some, and servers have their own. */
+    private static final Duration CLOCK_TOLERANCE = Duration.ofSeconds(2);
+
     /** For subclasses. */
     protected InspectionRules() {}
 
@@ -79,6 +84,32 @@ public abstract class InspectionRules {
         SemaphoreDescription after = tck.home().admin().describe(name).orElseThrow();
         assertThat(after.holders()).as("holders are shown after all released").isEmpty();
         assertThat(after.free()).as("free after all released").isEqualTo(3);
+    }
+
+    @Test
+    @Rule("9.1")
+    void whenAHolderTookItsSlotStaysWhatItWas(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.client().semaphore(name);
+        Instant before = Instant.now();
+        Permit held = tck.take(semaphore, 1).get(0);
+        Instant after = Instant.now();
+        Optional<Instant> since = since(tck, name);
+        since.ifPresent(told -> assertThat(told)
+                .as("since when a slot is held")
+                .isBetween(before.minus(CLOCK_TOLERANCE), after.plus(CLOCK_TOLERANCE)));
+        if (tck.has(Capability.LEASE)) {
+            tck.await("a renewal", () -> semaphore.statistics().renewals() > 0);
+        }
+        assertThat(since(tck, name))
+                .as("since when a slot is held, after a renewal")
+                .isEqualTo(since);
+        held.close();
+    }
+
+    private static Optional<Instant> since(TckFixture tck, String name) {
+        return Optional.ofNullable(
+                tck.home().admin().describe(name).orElseThrow().holders().get(0).since());
     }
 
     @Test
@@ -204,6 +235,30 @@ public abstract class InspectionRules {
                 .isEmpty();
         held.release();
         tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("9.4")
+    void eachCallIsCountedAsWhatItWas(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.client().semaphore(name);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        int timed = 0;
+        for (int unused : tck.repeat(tck.rounds(1_000, 100), Duration.ofSeconds(1))) {
+            assertThat(semaphore.tryAcquire(Duration.ofNanos(1 + tck.random().nextInt(1_000_000))))
+                    .isEmpty();
+            timed++;
+        }
+        assertThat(semaphore.tryAcquire()).isEmpty();
+        SemaphoreStatistics counted = semaphore.statistics();
+        assertThat(counted.timedOut())
+                .as("calls whose time was over, of %s", timed)
+                .isEqualTo(timed);
+        assertThat(counted.refused())
+                .as("calls that did not wait and were refused")
+                .isEqualTo(1);
+        held.release();
+        tck.assertFree(name, 1);
     }
 
     @Test

@@ -3,7 +3,9 @@ package io.github.distributedsemaphore.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
@@ -16,15 +18,24 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentSkipListSet;
 import org.junit.jupiter.api.Test;
 
-/** Section 8: changes of the limit. */
+/** Rules of sections 8 and 12 about the limit: how high it may be, and changes of it. */
 @Section
 public abstract class ResizeRules {
+    private static final int MOST_REPEATS = 5;
+
+    /** More than fit into one request of any protocol, and less than takes long. */
+    private static final int MANY = 300;
+
+    private static final int VERY_MANY = 1_000;
+    private static final int LEFT = 70;
+
     /** For subclasses. */
     protected ResizeRules() {}
 
@@ -32,12 +43,13 @@ public abstract class ResizeRules {
     @Rule("8.5")
     void growingAddsExactlyTheDifferenceAndWakesWaiters(TckFixture tck) throws Exception {
         String name = tck.create(1);
-        Permit held = tck.home().semaphore(name).acquire(tck.patience());
-        Task<Permit> local = Waiters.blocked(tck, "waiter", tck.home().semaphore(name));
-        Task<Permit> remote =
-                Waiters.blocked(tck, "waiter of another client", tck.client().semaphore(name));
+        SemaphoreClient here = tck.client(Waiters.hinted(tck));
+        Permit held = here.semaphore(name).acquire(tck.patience());
+        Task<Permit> local = Waiters.blocked(tck, "waiter", here.semaphore(name));
+        Task<Permit> remote = Waiters.blocked(
+                tck, "waiter of another client", tck.client(Waiters.hinted(tck)).semaphore(name));
         long since = System.nanoTime();
-        tck.client().admin().resize(name, 3);
+        here.admin().resize(name, 3);
         List<Permit> permits = List.of(
                 held,
                 Waiters.served(tck, local, since, "growing did not wake a waiter"),
@@ -48,6 +60,25 @@ public abstract class ResizeRules {
         assertThat(held.verify()).as("a holder after growing").isEqualTo(Verification.HELD);
         permits.forEach(Permit::close);
         tck.assertFree(name, 3);
+    }
+
+    @Test
+    @Rule("8.5")
+    void aClientFromBeforeTakesAllPermitsTogetherAfterGrowing(TckFixture tck) {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        tck.take(semaphore, 2).forEach(Permit::close);
+        tck.client().admin().resize(name, 5);
+        assertThat(semaphore.tryAcquire(5))
+                .as("all of 5 permits, for a client that knew a limit of 2")
+                .hasValueSatisfying(PermitGroup::close);
+        tck.client().admin().resize(name, 6);
+        Permit held = tck.take(semaphore, 1).get(0);
+        assertThat(semaphore.tryAcquire(5))
+                .as("the other 5 of 6 permits, for a client that knew a limit of 5")
+                .hasValueSatisfying(PermitGroup::close);
+        held.close();
+        tck.assertFree(name, 6);
     }
 
     @Test
@@ -171,6 +202,125 @@ public abstract class ResizeRules {
                     .as("the limits that were asked for contain the one that is stored")
                     .contains(limit);
             tck.assertFree(name, limit);
+        }
+    }
+
+    @Test
+    @Rule("12.3")
+    void theHighestLimitWorks(TckFixture tck) {
+        int most = tck.guarantees().maxPermits();
+        String name = createdWith(tck, most);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        assertThat(semaphore.availablePermits())
+                .as("free with the highest limit")
+                .isEqualTo(most);
+        Permit permit = tck.take(semaphore, 1).get(0);
+        assertThat(semaphore.availablePermits()).as("free with one held").isEqualTo(most - 1);
+        permit.release();
+    }
+
+    /** An adapter may split what is too large for one request. */
+    @Test
+    @Rule({"12.3", "4.7", "2.3"})
+    void manyPermitsAreTakenTogetherAndAllComeBack(TckFixture tck) throws Exception {
+        int many = Math.min(tck.guarantees().maxPermits(), MANY);
+        String name = createdWith(tck, many);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        PermitGroup group = semaphore.acquire(many, tck.patience());
+        assertThat(group.permits().stream().map(Permit::slot))
+                .as("the slots of a group of %s", many)
+                .doesNotHaveDuplicates()
+                .hasSize(many);
+        Task<Boolean> close = tck.spawn("closing a large group", group::close);
+        tck.await("a large group can be closed", close::isDone);
+        assertThat(semaphore.availablePermits())
+                .as("free after a large group was closed")
+                .isEqualTo(many);
+        SemaphoreClient leaving = tck.client();
+        PermitGroup left = leaving.semaphore(name).acquire(many, tck.patience());
+        Task<Boolean> end = tck.spawn("closing the client of a large group", leaving::close);
+        tck.await("the client of a large group can be closed", end::isDone);
+        assertThat(left.isValid()).as("a group whose client was closed").isFalse();
+        assertThat(semaphore.availablePermits())
+                .as("free after the client of a large group was closed")
+                .isEqualTo(many);
+    }
+
+    /** An adapter may look at a part of many slots only. */
+    @Test
+    @Rule({"8.6", "12.3"})
+    void whatManyRemovedSlotsLeaveIsAllGranted(TckFixture tck) {
+        String name = createdWith(tck, Math.min(tck.guarantees().maxPermits(), VERY_MANY));
+        repeated(() -> tck.client().admin().resize(name, LEFT));
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        List<Permit> held = tck.take(semaphore, LEFT);
+        assertThat(held).as("slots after most were removed").allMatch(permit -> permit.slot() <= LEFT);
+        assertThat(semaphore.tryAcquire())
+                .as("a permit beyond the new limit of %s", LEFT)
+                .isEmpty();
+        assertThat(tck.home().admin().describe(name).orElseThrow().free())
+                .as("free when all are held")
+                .isZero();
+        held.forEach(Permit::close);
+        assertThat(semaphore.availablePermits())
+                .as("free after all were released")
+                .isEqualTo(LEFT);
+    }
+
+    /** Whoever holds keeps its slot, whatever becomes of the semaphore, and nobody else gets it. */
+    @Test
+    @Rule({"8.7", "8.13", "8.15"})
+    void throughAnyPlanOfChangesHoldersKeepTheirSlotsToThemselves(TckFixture tck) {
+        String name = tck.create(3);
+        SemaphoreAdmin admin = tck.client().admin();
+        DistributedSemaphore other = tck.client().semaphore(name);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
+        List<Integer> slots = held.stream().map(Permit::slot).toList();
+        StringBuilder plan = new StringBuilder("create 3");
+        for (int step = 0; step < tck.rounds(60, 15); step++) {
+            int limit = 1 + tck.random().nextInt(5);
+            if (tck.random().nextBoolean()) {
+                admin.destroy(name);
+                admin.create(name, limit);
+                plan.append(", destroy and create ").append(limit);
+            } else {
+                admin.resize(name, limit);
+                plan.append(", resize to ").append(limit);
+            }
+            List<Permit> free = new ArrayList<>();
+            for (Optional<Permit> next = other.tryAcquire(); next.isPresent(); next = other.tryAcquire()) {
+                free.add(next.get());
+            }
+            assertThat(free)
+                    .as("what others get beside the holders of slots 1 to 3: %s", plan)
+                    .noneMatch(permit -> slots.contains(permit.slot()))
+                    .hasSize(Math.max(0, limit - 3));
+            assertThat(held)
+                    .as("the holders of slots 1 to 3: %s", plan)
+                    .allMatch(permit ->
+                            Set.of(Verification.HELD, Verification.RETIRED).contains(permit.verify()));
+            free.forEach(Permit::close);
+        }
+        held.forEach(Permit::close);
+    }
+
+    private static String createdWith(TckFixture tck, int limit) {
+        String name = tck.created(tck.uniqueName());
+        repeated(() -> tck.home().admin().ensure(name, limit));
+        return name;
+    }
+
+    /** Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where it ended. */
+    private static void repeated(Runnable call) {
+        for (int repeats = 0; ; repeats++) {
+            try {
+                call.run();
+                return;
+            } catch (OutcomeUnknownException e) {
+                if (repeats == MOST_REPEATS) {
+                    throw e;
+                }
+            }
         }
     }
 }

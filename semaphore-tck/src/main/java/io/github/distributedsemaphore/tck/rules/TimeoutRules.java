@@ -359,8 +359,12 @@ public abstract class TimeoutRules {
                 .as("a permit of a client that stopped acquiring")
                 .isEqualTo(Verification.HELD);
         held.release();
-        assertThatThrownBy(semaphore::tryAcquire, "an attempt after the client stopped acquiring")
-                .isInstanceOf(SemaphoreClosedException.class);
+        for (DistributedSemaphore any : List.of(semaphore, leaving.semaphore(tck.create(1)))) {
+            assertThatThrownBy(any::tryAcquire, "an attempt after the client stopped acquiring")
+                    .isInstanceOf(SemaphoreClosedException.class);
+            assertThatThrownBy(() -> joined(tck, any.acquireAsync()), "a new future after the client stopped acquiring")
+                    .isInstanceOf(SemaphoreClosedException.class);
+        }
         tck.assertFree(name, 1);
     }
 }

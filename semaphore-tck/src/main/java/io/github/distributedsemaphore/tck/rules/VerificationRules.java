@@ -118,6 +118,10 @@ public abstract class VerificationRules {
         assertThat(group.validUntil().isPast(System.nanoTime()))
                 .as("the validity of a group that is held is over")
                 .isFalse();
+        tck.home().admin().resize(name, 1);
+        assertThat(group.verify()).as("a group of which one slot was removed").isEqualTo(Verification.RETIRED);
+        tck.home().admin().resize(name, 2);
+        assertThat(group.verify()).as("a group whose slots are all there again").isEqualTo(Verification.HELD);
         group.permits().get(0).release();
         assertThat(group.verify()).as("a group of which one was released").isEqualTo(Verification.RELEASED);
         assertThat(group.isValid()).as("a group of which one was released").isFalse();

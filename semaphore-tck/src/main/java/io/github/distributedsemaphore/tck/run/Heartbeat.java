@@ -6,9 +6,9 @@ import java.util.Deque;
 
 /**
  * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
- * What a bound is compared with is the time less these pauses; the bound stays what it is.
+ * What a bound is compared with is the time less these pauses; the bound stays what it is. Thread-safe.
  */
-final class Heartbeat implements AutoCloseable {
+public final class Heartbeat implements AutoCloseable {
     private static final long PERIOD_MILLIS = 5;
     private static final Duration MOST = Duration.ofMinutes(1);
     /** No bound is longer. */
@@ -24,7 +24,8 @@ final class Heartbeat implements AutoCloseable {
 
     private record Gap(long from, long to) {}
 
-    Heartbeat() {
+    /** Starts it. */
+    public Heartbeat() {
         thread.setDaemon(true);
         thread.start();
     }
@@ -56,8 +57,14 @@ final class Heartbeat implements AutoCloseable {
         notifyAll();
     }
 
-    /** Returns for how many nanoseconds nothing ran between two instants that have passed. */
-    synchronized long stoodStill(long from, long to) {
+    /**
+     * Says for how long nothing ran.
+     *
+     * @param from since when, as {@link System#nanoTime} says
+     * @param to until when; this has passed
+     * @return the nanoseconds
+     */
+    public synchronized long stoodStill(long from, long to) {
         while (lastBeat - to < 0 && !over) {
             try {
                 wait(PERIOD_MILLIS);

@@ -19,6 +19,7 @@ import io.github.distributedsemaphore.tck.report.RuleResults;
 import io.github.distributedsemaphore.tck.report.StateFigures;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +43,7 @@ public final class TckRun implements AutoCloseable {
     private final AtomicInteger names = new AtomicInteger();
     private final Queue<String> issued = new ConcurrentLinkedQueue<>();
     private final SemaphoreClient janitor;
+    private final QuietHold quietHold;
     private final Hygiene hygiene;
     private final Measurements measurements = new Measurements();
     private final Heartbeat heartbeat = new Heartbeat();
@@ -64,6 +66,7 @@ public final class TckRun implements AutoCloseable {
         this.janitor = harness.connect(ClientSpec.plain());
         try {
             warmUp();
+            quietHold = new QuietHold(this, harness.connect(ClientSpec.plain().with("recheck", "1m")), janitor);
         } catch (RuntimeException | Error e) {
             heartbeat.close();
             janitor.close();
@@ -100,6 +103,15 @@ public final class TckRun implements AutoCloseable {
             throw new AssertionError("interrupted", e);
         }
         janitor.admin().destroy(name);
+    }
+
+    private void endQuietHold() {
+        try {
+            quietHold.end();
+        } catch (AssertionError e) {
+            results.failed(QuietHold.RULES, String.valueOf(e.getMessage()));
+            throw e;
+        }
     }
 
     String title() {
@@ -164,8 +176,11 @@ public final class TckRun implements AutoCloseable {
         server.ifPresent(ServerControl::close);
     }
 
+    /** All but those that last as long as the run. */
     List<String> listNames() {
-        return janitor.admin().names();
+        List<String> names = new ArrayList<>(janitor.admin().names());
+        names.removeAll(quietHold.names());
+        return names;
     }
 
     String nameSpace() {
@@ -220,6 +235,7 @@ public final class TckRun implements AutoCloseable {
     public void close() {
         OPEN.remove(this);
         Failures failures = new Failures();
+        failures.collect(this::endQuietHold);
         failures.collect(hygiene::assertAllGone);
         failures.collect(this::conclude);
         agents.ifPresent(pool -> failures.collect(pool::close));

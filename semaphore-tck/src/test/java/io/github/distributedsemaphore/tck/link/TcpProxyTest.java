@@ -277,6 +277,22 @@ class TcpProxyTest {
     }
 
     @Test
+    void aRequestIsHeldWhileOtherConnectionsGoOnAndArrivesAfterItsClientHasGone() throws Exception {
+        Socket client = connected();
+        try (LinkFault late = proxy.holdRequest(2)) {
+            assertThat(ask(client, "one")).isEqualTo("ONE");
+            say(client, "two");
+            await(() -> late.strikes() > 0);
+            Socket other = connected();
+            assertThat(ask(other, "three")).isEqualTo("THREE");
+            client.setSoLinger(true, 0);
+            client.close();
+            assertThat(server.heard).contains("three").doesNotContain("two");
+        }
+        await(() -> server.heard.contains("two"));
+    }
+
+    @Test
     void cutsAfterSoManyBytesAndWhatPassedArrives() throws Exception {
         Socket client = connected();
         try (LinkFault fault = proxy.cutAfter(Direction.REQUESTS, 6)) {
