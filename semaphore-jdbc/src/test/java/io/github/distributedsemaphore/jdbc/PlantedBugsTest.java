@@ -37,14 +37,14 @@ class PlantedBugsTest {
             support(
                     "the end of a lease is judged by the clock of a late answer",
                     "1.10",
-                    "overlap",
+                    "how long a holder said to be valid",
                     "CasRow.java",
                     "if (one.end() > clock && held.put",
                     "if (one.end() > now && held.put"),
             support(
                     "a grant that is found out later is not extended",
                     "5.4",
-                    "overlap",
+                    "how long a holder said to be valid",
                     "CasSession.java",
                     "for (Hold hold : granted.holds()) { Object unused = all ? row.extend(id, hold) : row.giveBack(id, hold); }",
                     "if (!all) { granted.holds().forEach(hold -> row.giveBack(id, hold)); }"),

@@ -48,16 +48,9 @@ class PlantedBugsTest {
                     "return note != null && note.base() != base;",
                     "return note != null && note.base() < 0;"),
             in(
-                    "what is given back in the background may come late",
-                    "3.6",
-                    "a request that comes late",
-                    "RedisExchange.java",
-                    "if (back.inFlight() != null) { noReplyOnLast(); }",
-                    ""),
-            in(
                     "of many slots that were removed a part of the others is seen",
                     "8.6",
-                    "which must be free",
+                    "what many removed slots leave",
                     "View.java",
                     "boolean all = known == null || known.limit() <= FEW_SLOTS || known.slots() > known.limit();",
                     "boolean all = known == null || known.limit() <= FEW_SLOTS;"),
@@ -71,7 +64,7 @@ class PlantedBugsTest {
             in(
                     "a create forgets the higher slots of old holders",
                     "8.7",
-                    "beside the holders of slots 1 to 3",
+                    "through any plan of changes",
                     "RedisAdmin.java",
                     "int slots = Math.max(limit, present.stream().mapToInt(slot -> slot).max().orElse(0));",
                     "int slots = limit;"),

@@ -98,11 +98,13 @@ public abstract class IsolationRules {
     @Test
     @Rule({"1.10", "13.3"})
     void aHolderThatIsCutOffKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
-        outlast(tck, proxy -> {
-            LinkFault refusal = proxy.refuse();
-            proxy.cut(Ending.RESET);
-            return refusal;
-        });
+        outlast(tck, IsolationRules::cutOff);
+    }
+
+    private static LinkFault cutOff(TcpProxy proxy) {
+        LinkFault refusal = proxy.refuse();
+        proxy.cut(Ending.RESET);
+        return refusal;
     }
 
     /**
@@ -184,11 +186,7 @@ public abstract class IsolationRules {
     @Test
     @Rule("1.10")
     void anAttemptThatIsLateIsNotGrantedASlotEarly(TckFixture tck) throws Exception {
-        outlast(
-                tck,
-                IsolationRules::granted,
-                proxy -> proxy.lose(Direction.ANSWERS),
-                IsolationRules::takeOverByLateAttempts);
+        outlast(tck, IsolationRules::granted, IsolationRules::cutOff, IsolationRules::takeOverByLateAttempts);
     }
 
     /** What was granted by a request without an answer is valid from when that was sent. */

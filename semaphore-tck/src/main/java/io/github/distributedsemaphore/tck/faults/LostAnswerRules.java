@@ -169,17 +169,17 @@ public abstract class LostAnswerRules {
         DistributedSemaphore victim = route.client().semaphore(name);
         DistributedSemaphore others = tck.home().semaphore(name);
         Observer.assertWorks(tck, victim);
-        for (int round = 1; round <= tck.rounds(2 * MOST_LATE, 4); round++) {
+        for (int round = 1; round <= tck.rounds(MOST_LATE, 2); round++) {
             List<Permit> all = tck.take(others, 2);
             Attempt<Optional<Permit>> waiter = Attempt.of(
                     tck,
                     "a wait whose grant is lost",
-                    () -> victim.tryAcquire(tck.quiet().multipliedBy(5)));
+                    () -> victim.tryAcquire(tck.quiet().multipliedBy(2)));
             waiter.awaitBlocked();
             LinkFault lost = route.proxy().lose(Direction.ANSWERS);
             all.forEach(Permit::close);
             waiter.endedWithin(Observer.settling(tck));
-            lost.close();
+            lost.heal();
             if (!waiter.failed()) {
                 waiter.value().ifPresent(Permit::close);
             }

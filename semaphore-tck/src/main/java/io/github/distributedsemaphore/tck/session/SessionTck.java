@@ -133,6 +133,17 @@ public abstract class SessionTck {
     }
 
     @Test
+    @DisplayName("S.3 A want is compared with the limit of now, not with what the session remembers")
+    void aWantIsComparedWithTheLimitOfNow() {
+        List<Hold> held = client.take(1);
+        rival.backend.admin().resize(name, LIMIT + 3);
+        List<Answer> answers = client.exchange(
+                        new ExchangeRequest(held, List.of(1, LIMIT + 2), SessionClient.EPOCHS, false))
+                .answers();
+        assertThat(answers).allMatch(answer -> answer instanceof Answer.Granted);
+    }
+
+    @Test
     @DisplayName("S.4 A session is many holders: no slot that it has is granted to it again")
     void aSessionIsManyHolders() {
         List<Hold> all = new ArrayList<>();
