@@ -57,7 +57,7 @@ final class AgentCommands {
             case "workload" -> workload(request, answer);
             case "endure" -> endure(request);
             case "endEnduring" -> endEnduring(answer);
-            case "watchTime" -> heartbeat = new Heartbeat();
+            case "watchTime" -> watchTime();
             case "stoodStill" ->
                 answer.addProperty(
                         "nanos",
@@ -68,6 +68,13 @@ final class AgentCommands {
             case "threads" -> answer.add("threads", threads());
             case "close" -> client().close();
             default -> throw new IllegalArgumentException("unknown command " + command);
+        }
+    }
+
+    /** An agent may serve more than one test. */
+    private synchronized void watchTime() {
+        if (heartbeat == null) {
+            heartbeat = new Heartbeat();
         }
     }
 

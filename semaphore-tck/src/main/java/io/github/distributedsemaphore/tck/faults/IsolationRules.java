@@ -248,7 +248,11 @@ public abstract class IsolationRules {
     private static Permit takeOverByLateAttempts(TckFixture tck, String name) {
         Route route = tck.route();
         DistributedSemaphore semaphore = route.client().semaphore(name);
-        assertThat(semaphore.tryAcquire()).as("the only slot, which is held").isEmpty();
+        // Connects first. Where a hold ends with its connection, the slot may be free already.
+        Optional<Permit> first = semaphore.tryAcquire();
+        if (first.isPresent()) {
+            return first.get();
+        }
         Duration late = shorter(
                 tck.guarantees().detectionMin().dividedBy(4),
                 tck.guarantees().callBound().dividedBy(9));

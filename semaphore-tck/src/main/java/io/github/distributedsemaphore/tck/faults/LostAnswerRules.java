@@ -142,7 +142,7 @@ public abstract class LostAnswerRules {
 
     /**
      * A request that was sent before its connection fell silent may reach the server after the client has gone on over another
-     * connection, and holds there what it gave back before.
+     * connection, and holds again what it gave back before.
      */
     @Test
     @Rule({"4.6", "13.4"})

@@ -203,7 +203,7 @@ public abstract class AdministrationRules {
         for (int changes = 0; changes < tck.rounds(8, 4); changes++) {
             for (int limit : List.of(1, 2)) {
                 admin.create(name, limit);
-                // One change more, so that the states of which something is held differ too.
+                // Of a limit of 2 that is one change more, so that states in which something is held are met too.
                 admin.resize(name, 1);
                 for (int i = 0; i < 2; i++) {
                     tck.take(former, 1).forEach(Permit::close);
