@@ -13,7 +13,6 @@ import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.ProcessLog;
 import io.github.distributedsemaphore.tck.history.Workload;
-import io.github.distributedsemaphore.tck.run.Heartbeat;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

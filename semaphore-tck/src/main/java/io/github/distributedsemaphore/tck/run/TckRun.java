@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.agent.AgentPool;
+import io.github.distributedsemaphore.tck.agent.Heartbeat;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
@@ -43,7 +44,7 @@ public final class TckRun implements AutoCloseable {
     private final AtomicInteger names = new AtomicInteger();
     private final Queue<String> issued = new ConcurrentLinkedQueue<>();
     private final SemaphoreClient janitor;
-    private final QuietHold quietHold;
+    private final Optional<QuietHold> quietHold;
     private final Hygiene hygiene;
     private final Measurements measurements = new Measurements();
     private final Heartbeat heartbeat = new Heartbeat();
@@ -66,7 +67,10 @@ public final class TckRun implements AutoCloseable {
         this.janitor = harness.connect(ClientSpec.plain());
         try {
             warmUp();
-            quietHold = new QuietHold(this, harness.connect(ClientSpec.plain().with("recheck", "1m")), janitor);
+            quietHold = lastsLong()
+                    ? Optional.of(new QuietHold(
+                            this, harness.connect(ClientSpec.plain().with("recheck", "1m")), janitor))
+                    : Optional.empty();
         } catch (RuntimeException | Error e) {
             heartbeat.close();
             janitor.close();
@@ -105,9 +109,14 @@ public final class TckRun implements AutoCloseable {
         janitor.admin().destroy(name);
     }
 
+    /** Not a run of one section or of a kit that is tried itself. */
+    private boolean lastsLong() {
+        return settings.full() || settings.share().isPresent();
+    }
+
     private void endQuietHold() {
         try {
-            quietHold.end();
+            quietHold.ifPresent(QuietHold::end);
         } catch (AssertionError e) {
             results.failed(QuietHold.RULES, String.valueOf(e.getMessage()));
             throw e;
@@ -179,7 +188,7 @@ public final class TckRun implements AutoCloseable {
     /** All but those that last as long as the run. */
     List<String> listNames() {
         List<String> names = new ArrayList<>(janitor.admin().names());
-        names.removeAll(quietHold.names());
+        quietHold.ifPresent(quiet -> names.removeAll(quiet.names()));
         return names;
     }
 

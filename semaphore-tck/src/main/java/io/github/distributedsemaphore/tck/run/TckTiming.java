@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.run;
 
+import io.github.distributedsemaphore.tck.agent.Heartbeat;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;

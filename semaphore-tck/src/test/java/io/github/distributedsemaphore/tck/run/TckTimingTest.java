@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.tck.agent.Heartbeat;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.tck.run;
+package io.github.distributedsemaphore.tck.agent;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -32,13 +32,17 @@ public final class Heartbeat implements AutoCloseable {
 
     /** The end of a call passes from a timer to a worker to its caller: so does a beat, to a thread that is new each time. */
     private void run() {
-        while (!isOver()) {
-            long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
-            Pause.millis(PERIOD_MILLIS);
-            Thread hop = new Thread(() -> beat(due), "tck-heartbeat hop");
-            hop.setDaemon(true);
-            hop.start();
-            Pause.join(hop, MOST);
+        try {
+            while (!isOver()) {
+                long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
+                Thread.sleep(PERIOD_MILLIS);
+                Thread hop = new Thread(() -> beat(due), "tck-heartbeat hop");
+                hop.setDaemon(true);
+                hop.start();
+                hop.join(MOST.toMillis());
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("nobody interrupts a heartbeat", e);
         }
     }
 
