@@ -122,9 +122,9 @@ public abstract class PauseRules {
         tck.assertFree(name, 2);
     }
 
-    /** The holder may have believed in its permit for no longer than the backend declares. */
+    /** The holder may have believed in its permit for no longer than the backend declares. Stopped at once, it never looked. */
     private static void assertOverlap(TckFixture tck, long lastValid, long granted) {
-        Duration overlap = Duration.ofNanos(Math.max(0, lastValid - granted));
+        Duration overlap = Duration.ofNanos(Math.max(lastValid, granted) - granted);
         tck.measure(Bound.PAUSE_EXPOSURE, overlap.toNanos());
         Exposure declared = tck.guarantees().exposure(Fault.CLIENT_PAUSE);
         assertThat(overlap)
