@@ -68,6 +68,13 @@ class PlantedBugsTest {
                     "RedisAdmin.java",
                     "int slots = Math.max(limit, present.stream().mapToInt(slot -> slot).max().orElse(0));",
                     "int slots = limit;"),
+            in(
+                    "a release without a reply may come late",
+                    "4.6",
+                    "a request that comes late",
+                    "RedisExchange.java",
+                    "if (reconciliation.outlive(withoutReply, deadline)) { reconciliation.requireConfirmed",
+                    "if (!withoutReply.isEmpty()) { reconciliation.requireConfirmed"),
             engine(
                     "renewals go on with nothing held",
                     "16.6",

@@ -267,7 +267,7 @@ public abstract class ResizeRules {
                 .isEqualTo(LEFT);
     }
 
-    /** Whoever holds keeps its slot, whatever becomes of the semaphore, and nobody else gets it. */
+    /** A holder keeps its slot through each resize and each destroy, and no other client is granted it. */
     @Test
     @Rule({"8.7", "8.13", "8.15"})
     void throughAnyPlanOfChangesHoldersKeepTheirSlotsToThemselves(TckFixture tck) {
