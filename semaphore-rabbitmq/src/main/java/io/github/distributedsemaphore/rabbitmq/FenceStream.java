@@ -8,12 +8,12 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,13 +22,17 @@ import org.jspecify.annotations.Nullable;
  * RabbitMQ documentation, "Streams".
  *
  * <p>An epoch is drawn while the hold is declared, and counts only if the hold is found to be still there afterwards: so
- * a later holder of the slot has drawn later. Publishes, so it lives on the probe connection, and on channels of its own.
+ * a later holder of the slot has drawn later. Publishes, so it lives on the probe connection, and on a channel of its own.
  */
 final class FenceStream implements AutoCloseable {
     /** So many epochs, from the one drawn on, belong to the client that drew it. */
     static final long RUN = 1_024;
 
     private static final int UNACKNOWLEDGED = 256;
+
+    /** So many epochs of others are read since this client drew one. Beginning to read again costs the broker about as much. */
+    static final int MOST_OF_OTHERS = 8;
+
     private static final byte[] EMPTY = {};
     private static final long RETRY_NANOS = 50_000_000;
 
@@ -74,7 +78,8 @@ final class FenceStream implements AutoCloseable {
     /** Sends for the epoch that {@link #draw} is to return, so that its way and something else's are one. */
     void sendFor(CallBudget budget) {
         try {
-            open(budget.patience()).send();
+            Deadline patience = budget.patience();
+            Tap unused = send(line(patience), patience);
         } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
             // The drawing call meets it again, and reports it.
             close();
@@ -84,7 +89,10 @@ final class FenceStream implements AutoCloseable {
     private long drawOnce(Deadline patience) throws IOException, ProbeFailedException {
         boolean done = false;
         try {
-            long offset = open(patience).draw(patience);
+            ProbeConnection.Line line = line(patience);
+            Tap present = tap;
+            Tap used = present != null && present.isSent() ? present : send(line, patience);
+            long offset = used.await(patience);
             done = true;
             // None is 0: a resource that keeps the highest epoch of each slot may begin with that.
             return Math.multiplyExact(offset + 1, RUN);
@@ -119,21 +127,39 @@ final class FenceStream implements AutoCloseable {
                         || close.getReplyText().contains("replica"));
     }
 
-    private Tap open(Deadline patience) throws IOException, ProbeFailedException {
+    /** Also for an epoch that was sent for: while the broker takes no messages there is none, whenever it began. */
+    private ProbeConnection.Line line(Deadline patience) throws ProbeFailedException {
         ProbeConnection.Line line = probes.line(patience);
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now, and a fence needs one", null);
         }
-        Tap present = tap;
-        if (present == null || !present.isOpen()) {
-            close();
-            present = connections.call(() -> Tap.open(line, names.fences()), patience);
-            tap = present;
-        }
-        return present;
+        return line;
     }
 
-    /** Ends the channels, which the broker has to confirm, so that it may block: not here. */
+    private Tap send(ProbeConnection.Line line, Deadline patience) throws IOException, ProbeFailedException {
+        Tap used = tap;
+        if (used == null || !used.begin()) {
+            close();
+            used = connections.call(() -> open(line), patience);
+            tap = used;
+        }
+        used.send();
+        return used;
+    }
+
+    /** Opens a channel that reads. */
+    private Tap open(ProbeConnection.Line line) throws IOException {
+        Tap opened = new Tap(line.newChannel());
+        try {
+            opened.start();
+            return opened;
+        } catch (IOException | ShutdownSignalException e) {
+            opened.close();
+            throw e;
+        }
+    }
+
+    /** Ends the channel, which the broker has to confirm, so that it may block: not here. */
     @Override
     public void close() {
         Tap present = tap;
@@ -143,55 +169,60 @@ final class FenceStream implements AutoCloseable {
         }
     }
 
-    /** A reader at the end of the stream, and a writer. */
-    private static final class Tap {
+    /**
+     * An epoch that is being drawn, or was drawn last.
+     *
+     * @param message what tells its message from those of others
+     * @param offset the offset that the message got
+     */
+    private record Draw(String message, CompletableFuture<Long> offset) {
+        static Draw next(String message) {
+            return new Draw(message, new CompletableFuture<>());
+        }
+    }
+
+    /**
+     * A channel that reads at the end of the stream, and writes. The broker sends every reader the messages of all clients. So one that has read
+     * many of others since it drew an epoch stops, or an epoch would cost a message to each client there is.
+     */
+    private final class Tap {
         private final String self = UUID.randomUUID().toString();
-        private final Channel in;
-        private final Channel out;
-        private final String stream;
+        private final ReentrantLock lock = new ReentrantLock();
+        private volatile Draw draw = Draw.next(self);
+        private final Channel channel;
+        private boolean stopped;
         private long drawn;
         private boolean sent;
-        private volatile String awaited = "";
-        private volatile CompletableFuture<Long> offset = new CompletableFuture<>();
+        private int unacknowledged;
+        private int foreign;
 
-        Tap(Channel in, Channel out, String stream) {
-            this.in = in;
-            this.out = out;
-            this.stream = stream;
+        Tap(Channel channel) {
+            this.channel = channel;
         }
 
-        /** Opens both channels, or none. */
-        static Tap open(ProbeConnection.Line line, String stream) throws IOException {
-            List<Channel> channels = line.newChannels(2);
-            Tap opened = new Tap(channels.get(0), channels.get(1), stream);
-            try {
-                opened.start();
-                return opened;
-            } catch (IOException | ShutdownSignalException e) {
-                opened.close();
-                throw e;
-            }
-        }
-
-        private void start() throws IOException {
-            in.addShutdownListener(signal -> fail("its reader was closed: " + signal.getMessage()));
-            out.addShutdownListener(signal -> fail("its writer was closed: " + signal.getMessage()));
-            out.addReturnListener(message -> fail("it is gone"));
-            in.basicQos(UNACKNOWLEDGED);
-            in.basicConsume(
-                    stream,
+        void start() throws IOException {
+            channel.addShutdownListener(signal -> fail("its channel was closed: " + signal.getMessage()));
+            channel.addReturnListener(message -> fail("it is gone"));
+            channel.basicQos(UNACKNOWLEDGED);
+            channel.basicConsume(
+                    names.fences(),
                     false,
                     Map.of("x-stream-offset", "next"),
                     (tag, message) -> received(message),
                     tag -> abandon());
         }
 
-        boolean isOpen() {
-            return in.isOpen() && out.isOpen();
+        private boolean isOpen() {
+            return channel.isOpen();
+        }
+
+        /** Whether an epoch was sent for and not awaited. */
+        boolean isSent() {
+            return sent && isOpen();
         }
 
         private void fail(String reason) {
-            offset.completeExceptionally(new IOException("the stream of fences: " + reason));
+            draw.offset.completeExceptionally(new IOException("the stream of fences: " + reason));
         }
 
         /** The stream was deleted; one that is created again has a new reader. */
@@ -201,44 +232,84 @@ final class FenceStream implements AutoCloseable {
         }
 
         private void received(Delivery message) throws IOException {
-            if (awaited.equals(message.getProperties().getMessageId())
+            acknowledge(message.getEnvelope().getDeliveryTag());
+            Draw last = draw;
+            if (last.message.equals(message.getProperties().getMessageId())
                     && message.getProperties().getHeaders().get("x-stream-offset") instanceof Long number) {
-                offset.complete(number);
+                last.offset.complete(number);
+                foreign = 0;
+                return;
             }
-            in.basicAck(message.getEnvelope().getDeliveryTag(), false);
+            foreign++;
+            if (foreign >= MOST_OF_OTHERS && stop()) {
+                connections.execute(this::close);
+            }
         }
 
-        long draw(Deadline end) throws IOException {
-            if (!sent) {
-                send();
+        /** Many at once. A channel sends one thing at a time. */
+        private void acknowledge(long tag) throws IOException {
+            unacknowledged++;
+            if (unacknowledged < UNACKNOWLEDGED / 4) {
+                return;
             }
-            sent = false;
-            return await(offset, end);
+            unacknowledged = 0;
+            lock.lock();
+            try {
+                channel.basicAck(tag, /* multiple */ true);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Stops to read, unless an epoch is being drawn. Returns whether it did. */
+        private boolean stop() {
+            lock.lock();
+            try {
+                boolean stops = !stopped && draw.offset.isDone();
+                stopped |= stops;
+                return stops;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** From now on it reads until the next epoch is there; false if it has stopped, so that another reader is needed. */
+        boolean begin() {
+            lock.lock();
+            try {
+                drawn++;
+                draw = Draw.next(self + ":" + drawn);
+                return !stopped && isOpen();
+            } finally {
+                lock.unlock();
+            }
         }
 
         void send() throws IOException {
-            drawn++;
-            offset = new CompletableFuture<>();
-            awaited = self + ":" + drawn;
             AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
-                    .messageId(awaited)
+                    .messageId(draw.message)
                     .deliveryMode(2)
                     .build();
-            out.basicPublish("", stream, true, properties, EMPTY);
+            lock.lock();
+            try {
+                channel.basicPublish("", names.fences(), true, properties, EMPTY);
+            } finally {
+                lock.unlock();
+            }
             sent = true;
         }
 
-        private static long await(CompletableFuture<Long> answer, Deadline end) throws IOException {
+        long await(Deadline end) throws IOException {
+            sent = false;
             try {
-                return InterruptShield.await(answer, end);
+                return InterruptShield.await(draw.offset, end);
             } catch (ExecutionException | TimeoutException e) {
                 throw new IOException("the stream of fences did not answer", e);
             }
         }
 
         void close() {
-            HolderConnection.abort(in);
-            HolderConnection.abort(out);
+            HolderConnection.abort(channel);
         }
     }
 }

@@ -71,6 +71,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
             if (!isAnyAttempt(request) && !waiters.mayLook()) {
                 return result(refusals(request), lost)
                         .recheck(waiters.nextLook())
+                        .ahead(waiters.others())
                         .build();
             }
             try {
@@ -196,6 +197,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
                 .validUntil(validFrom(taken.sent()))
                 .sent(taken.sent())
                 .recheck(full ? waiters.nextLook() : Deadline.NEVER)
+                .ahead(waiters.others())
                 .build();
     }
 

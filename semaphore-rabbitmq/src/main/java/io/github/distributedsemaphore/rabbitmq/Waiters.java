@@ -57,6 +57,11 @@ final class Waiters {
     private static final long DEAF_RECHECK_NANOS = 100_000_000;
     private static final long POSTPONED_NANOS = 10_000_000;
 
+    /** Of so many that wait some will look soon, so that the others look more seldom by this factor. */
+    private static final int MANY = 16;
+
+    private static final int MORE_SELDOM = 8;
+
     private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final Mailbox mailbox;
@@ -66,6 +71,10 @@ final class Waiters {
     private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
 
     private volatile @Nullable Channel channel;
+
+    /** How many other clients waited when this one last asked. */
+    private volatile int others;
+
     private volatile Runnable hint = () -> {};
 
     /** Whether callers of this client wait, as far as is known. */
@@ -121,8 +130,31 @@ final class Waiters {
     void refused(boolean postponed) {
         boolean listening = isListening();
         long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
+        if (listening && !postponed && others >= MANY) {
+            longest *= MORE_SELDOM;
+            connections.execute(this::countOthers);
+        }
         nextLook = Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
+    }
+
+    /** Those that waited first never ask again, so that many always look soon. */
+    private void countOthers() {
+        Channel present = channel;
+        if (present == null) {
+            return;
+        }
+        try {
+            others = present.queueDeclarePassive(names.waiters()).getConsumerCount() - 1;
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("not known how many wait", e);
+            others = 0;
+        }
+    }
+
+    /** How many other clients wait, as far as is known. */
+    int others() {
+        return isListening() ? others : 0;
     }
 
     /** Something changed of which no message tells more. */
@@ -252,7 +284,8 @@ final class Waiters {
 
     private boolean consume(Channel opened) {
         try {
-            opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS);
+            others = opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS)
+                    .getConsumerCount();
             opened.basicConsume(names.waiters(), true, (tag, message) -> received(message), tag -> {});
             return true;
         } catch (IOException | ShutdownSignalException e) {

@@ -56,6 +56,33 @@ class FenceTest {
     }
 
     @Test
+    void aClientThatDrawsNoneStopsToReadThoseOfOthersAndDrawsAHigherOneLater() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        backend.admin().create(name, 1);
+        giveBack(session, takeOne(session));
+        giveBack(otherSession, takeOne(otherSession));
+        int both = consumers();
+        long last = 0;
+        for (int round = 0; round < FenceStream.MOST_OF_OTHERS; round++) {
+            Hold hold = takeOne(session);
+            last = hold.lastEpoch();
+            giveBack(session, hold);
+        }
+        await("only the one that draws reads").until(() -> consumers() == both - 1);
+        Hold hold = takeOne(otherSession);
+        assertThat(hold.epoch()).isGreaterThan(last);
+        giveBack(otherSession, hold);
+        await("both read").until(() -> consumers() == both);
+    }
+
+    /** Of all channels: a passive declaration tells none of a stream. */
+    private static int consumers() {
+        return Integer.parseInt(RabbitServer.eval("lists:sum([Count || Channel <- rabbit_channel:list(),"
+                        + " {consumer_count, Count} <- rabbit_channel:info(Channel, [consumer_count])]).")
+                .strip());
+    }
+
+    @Test
     void aRunOfEpochsIsReservedForHandOff() {
         backend.admin().create(name, 2);
         List<Hold> holds = granted(session.exchange(new ExchangeRequest(List.of(), List.of(2), 64, false))
