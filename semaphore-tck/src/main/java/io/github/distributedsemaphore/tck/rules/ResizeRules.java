@@ -33,6 +33,9 @@ public abstract class ResizeRules {
     /** More than fit into one request of any protocol, and less than takes long. */
     private static final int MANY = 300;
 
+    /** A busy machine may leave the last of many to the background. Shorter than a lease, so that its end does not help. */
+    private static final Duration SOON = Duration.ofSeconds(1);
+
     private static final int VERY_MANY = 1_000;
     private static final int LEFT = 70;
 
@@ -233,17 +236,16 @@ public abstract class ResizeRules {
                 .hasSize(many);
         Task<Boolean> close = tck.spawn("closing a large group", group::close);
         tck.await("a large group can be closed", close::isDone);
-        assertThat(semaphore.availablePermits())
-                .as("free after a large group was closed")
-                .isEqualTo(many);
+        tck.await("all is free after a large group was closed", SOON, () -> semaphore.availablePermits() == many);
         SemaphoreClient leaving = tck.client();
         PermitGroup left = leaving.semaphore(name).acquire(many, tck.patience());
         Task<Boolean> end = tck.spawn("closing the client of a large group", leaving::close);
         tck.await("the client of a large group can be closed", end::isDone);
         assertThat(left.isValid()).as("a group whose client was closed").isFalse();
-        assertThat(semaphore.availablePermits())
-                .as("free after the client of a large group was closed")
-                .isEqualTo(many);
+        tck.await(
+                "all is free after the client of a large group was closed",
+                SOON,
+                () -> semaphore.availablePermits() == many);
     }
 
     /** An adapter may look at a part of many slots only. */

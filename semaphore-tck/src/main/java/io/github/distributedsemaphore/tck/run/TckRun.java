@@ -296,13 +296,20 @@ public final class TckRun implements AutoCloseable {
 
     /** Removes what tests created, by a client of its own. */
     public record Janitor(SemaphoreClient client) {
+        private static final int TRIES = 5;
+
         public void destroy(String name) {
-            try {
-                client.admin().destroy(name);
-            } catch (OutcomeUnknownException e) {
-                // Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where it
-                // ended.
-                client.admin().destroy(name);
+            for (int i = 1; ; i++) {
+                try {
+                    client.admin().destroy(name);
+                    return;
+                } catch (OutcomeUnknownException e) {
+                    // Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where
+                    // it ended.
+                    if (i == TRIES) {
+                        throw e;
+                    }
+                }
             }
         }
     }
