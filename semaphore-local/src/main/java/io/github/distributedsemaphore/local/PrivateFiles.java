@@ -46,26 +46,33 @@ final class PrivateFiles {
             // As wanted.
         } catch (FileSystemException e) {
             Path directory = Objects.requireNonNull(file.getParent());
-            if (Files.exists(directory) && !Files.isDirectory(directory)) {
-                throw notDirectory(directory);
-            }
+            requireDirectoryOrNothing(directory);
             throw e;
         }
     }
 
-    /** Makes a directory if there is none. */
+    /** Makes a directory if there is none. Another process may remove it at any time. */
     static void createDirectory(Path directory) throws IOException {
         try {
             Files.createDirectory(directory, DIRECTORY);
         } catch (FileAlreadyExistsException e) {
-            if (!Files.isDirectory(directory)) {
-                throw notDirectory(directory);
-            }
+            requireDirectoryOrNothing(directory);
         }
     }
 
-    static IncompatibleStateException notDirectory(Path path) {
-        return new IncompatibleStateException(
+    /** Each question is one look: of two the second may find that it was removed after the first. */
+    private static void requireDirectoryOrNothing(Path path) throws IOException {
+        try {
+            if (Files.readAttributes(path, BasicFileAttributes.class).isDirectory()) {
+                return;
+            }
+        } catch (NoSuchFileException e) {
+            // It was removed meanwhile, or it is a link that leads nowhere.
+            if (!Files.isSymbolicLink(path)) {
+                return;
+            }
+        }
+        throw new IncompatibleStateException(
                 path + " is not a directory, but that is where a semaphore is kept: move away what is there", null);
     }
 

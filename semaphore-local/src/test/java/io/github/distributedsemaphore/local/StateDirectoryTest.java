@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,6 +43,36 @@ class StateDirectoryTest {
             assertThat(provider).isInstanceOf(LocalBackendProvider.class);
             assertThat(provider.schemes()).containsExactly("local");
         });
+    }
+
+    @Test
+    void aDirectoryThatOthersRemoveAtThatMomentIsNothingElse() throws Exception {
+        Path raced = directory.resolve("raced");
+        AtomicBoolean goesOn = new AtomicBoolean(true);
+        Thread others = new Thread(() -> {
+            while (goesOn.get()) {
+                if (!raced.toFile().mkdir()) {
+                    raced.toFile().delete();
+                }
+            }
+        });
+        others.start();
+        try {
+            for (int i = 0; i < 20_000; i++) {
+                PrivateFiles.createDirectory(raced);
+            }
+        } finally {
+            goesOn.set(false);
+            others.join();
+        }
+    }
+
+    @Test
+    void aLinkThatLeadsNowhereIsNoDirectory() throws IOException {
+        Path link = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("nowhere"));
+        assertThatThrownBy(() -> PrivateFiles.createDirectory(link))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("link");
     }
 
     @Test

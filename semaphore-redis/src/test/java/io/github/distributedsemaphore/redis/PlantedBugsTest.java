@@ -76,6 +76,13 @@ class PlantedBugsTest {
                     "if (reconciliation.outlive(withoutReply, deadline)) { reconciliation.requireConfirmed",
                     "if (!withoutReply.isEmpty()) { reconciliation.requireConfirmed"),
             engine(
+                    "the second outage has what the first has left of the patience",
+                    "3.13",
+                    "rides out outage 2",
+                    "Outage.java",
+                    "if (reason == null) { since = sent; }",
+                    "if (since == 0) { since = sent; }"),
+            engine(
                     "renewals go on with nothing held",
                     "16.6",
                     "of a client that holds nothing",

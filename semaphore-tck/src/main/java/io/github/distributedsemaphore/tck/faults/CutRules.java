@@ -25,6 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -219,6 +220,34 @@ public abstract class CutRules {
             Observer.assertWorks(tck, semaphore);
         }
         tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule({"3.13", "13.2"})
+    void aWaiterHasItsPatienceForEachOutageAnew(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        Duration patience = Duration.ofSeconds(4);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client(
+                        ClientSpec.plain().with("outagePatience", "4s").with("recheck", "50ms"))
+                .semaphore(name);
+        CompletableFuture<Permit> waiter = semaphore.acquireAsync();
+        tck.proveNothing("the waiter waits", () -> !waiter.isDone());
+        for (int outage = 1; outage <= 2; outage++) {
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(Ending.RESET);
+            Pause.millis(patience.dividedBy(4).toMillis());
+            refusal.heal();
+            tck.proveNothing(
+                    "a waiter rides out outage " + outage + ", which is shorter than its patience",
+                    patience,
+                    () -> !waiter.isDone());
+        }
+        held.release();
+        tck.await("a waiter is served after two outages", waiter::isDone);
+        waiter.join().release();
+        tck.assertFree(name, 1);
     }
 
     /** A protocol may have heartbeats, so a client that never held anything shows how much a connection says. */

@@ -43,6 +43,13 @@ public final class PlannedTests implements TestExecutionListener {
                 .toList();
     }
 
+    /** How many tests are planned of a test class; 0 if that is not known. */
+    public static int number(String testClass) {
+        return with(testClass).stream()
+                .mapToInt(plan -> below(plan, testClass).size())
+                .sum();
+    }
+
     private static boolean isMethod(TestIdentifier test) {
         return test.getSource().filter(MethodSource.class::isInstance).isPresent();
     }

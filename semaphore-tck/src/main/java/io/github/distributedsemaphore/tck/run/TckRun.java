@@ -56,7 +56,15 @@ public final class TckRun implements AutoCloseable {
     private Optional<ServerControl> server = Optional.empty();
     private boolean serverWanted;
 
-    public TckRun(String title, TckSettings settings, SemaphoreTckHarness harness) {
+    /**
+     * Begins a run.
+     *
+     * @param title of its report
+     * @param settings of the run
+     * @param harness of the backend
+     * @param whole whether all sections run, and not a few rules or a kit that is tried itself
+     */
+    public TckRun(String title, TckSettings settings, SemaphoreTckHarness harness, boolean whole) {
         this.title = title;
         this.settings = settings;
         this.timing = new TckTiming(settings, heartbeat);
@@ -67,7 +75,7 @@ public final class TckRun implements AutoCloseable {
         this.janitor = harness.connect(ClientSpec.plain());
         try {
             warmUp();
-            quietHold = lastsLong()
+            quietHold = whole
                     ? Optional.of(new QuietHold(
                             this, harness.connect(ClientSpec.plain().with("recheck", "1m")), janitor))
                     : Optional.empty();
@@ -107,11 +115,6 @@ public final class TckRun implements AutoCloseable {
             throw new AssertionError("interrupted", e);
         }
         janitor.admin().destroy(name);
-    }
-
-    /** Not a run of one section or of a kit that is tried itself. */
-    private boolean lastsLong() {
-        return settings.full() || settings.share().isPresent();
     }
 
     private void endQuietHold() {
