@@ -72,6 +72,13 @@ class PlantedBugsTest {
                     "return others || shared.othersWaitingHere(this);",
                     "return others;"),
             engine(
+                    "no time bounds a run of hand-offs",
+                    "8.7",
+                    "grants of a removed slot later than",
+                    "Slots.java",
+                    "&& now - hold.takenAt() < handOffNanos",
+                    "&& handOffNanos > 0"),
+            engine(
                     "renewals do not begin again after nothing was held",
                     "6.8",
                     "is notified",

@@ -13,16 +13,20 @@ import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Rules of sections 8 and 12 about the limit: how high it may be, and changes of it. */
@@ -37,6 +41,7 @@ public abstract class ResizeRules {
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private static final int VERY_MANY = 1_000;
+    private static final int CROWD = 6;
     private static final int LEFT = 70;
 
     /** For subclasses. */
@@ -159,6 +164,41 @@ public abstract class ResizeRules {
                 .as("the slot that the waiter got after shrinking to 1")
                 .isEqualTo(1);
         permit.release();
+        tck.assertFree(name, 1);
+    }
+
+    /** A run of hand-offs counts from the request that brought the slot, however many callers it has served since. */
+    @Test
+    @Rule("8.7")
+    void aRemovedSlotIsNotHandedOnInACrowdForLong(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        AtomicBoolean goesOn = new AtomicBoolean(true);
+        Queue<Long> grants = new ConcurrentLinkedQueue<>();
+        List<Task<Boolean>> crowd = new ArrayList<>();
+        for (int i = 0; i < CROWD; i++) {
+            crowd.add(tck.spawn("one of a crowd", () -> {
+                while (goesOn.get()) {
+                    try (Permit permit = semaphore.acquire(tck.patience())) {
+                        if (permit.slot() == 2) {
+                            grants.add(System.nanoTime());
+                        }
+                        Pause.millis(1);
+                    }
+                }
+            }));
+        }
+        tck.await("the crowd is granted both slots", () -> grants.size() > 2 * CROWD);
+        tck.client().admin().resize(name, 1);
+        Duration bound = tck.guarantees().handOffBound();
+        long end = System.nanoTime() + bound.toNanos();
+        Pause.millis(bound.plus(tck.quiet()).toMillis());
+        goesOn.set(false);
+        crowd.forEach(Task::result);
+        // One of each thread, which may have been stopped after its grant.
+        assertThat(grants.stream().filter(at -> at - end > 0).count())
+                .as("grants of a removed slot later than %s after the resize, to %s threads", bound, CROWD)
+                .isLessThanOrEqualTo(CROWD);
         tck.assertFree(name, 1);
     }
 
