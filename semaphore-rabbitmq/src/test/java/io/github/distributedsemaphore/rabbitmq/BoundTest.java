@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -17,6 +18,7 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
@@ -254,16 +256,14 @@ class BoundTest {
     }
 
     @Test
-    void aRefusedChannelLeavesNoOtherOneOpen() {
+    void aRefusedChannelLeavesNoOtherOneOpen() throws Exception {
         RabbitServer.eval("application:set_env(rabbit, channel_max, 4).");
-        try (SemaphoreBackend backend = Rabbit.backend("")) {
-            BackendSession session = backend.open(name, new Rabbit.News());
-            for (int round = 0; round < 3; round++) {
-                inTime("take", () -> Rabbit.take(session, 1));
-            }
-            // Probes have one, messages two; the fourth is of no use without a fifth.
-            await().untilAsserted(() -> assertThat(channelsOfProbes()).isEqualTo("3"));
-            session.close();
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
+            ProbeConnection.Line line =
+                    backend.probes().line(Deadline.after(System.nanoTime(), Duration.ofSeconds(10)));
+            assertThatThrownBy(() -> line.newChannels(5)).isInstanceOf(IOException.class);
+            await().untilAsserted(() -> assertThat(channelsOfProbes()).isEqualTo("0"));
+            assertThat(line.newChannels(4)).hasSize(4);
         } finally {
             RabbitServer.eval("application:set_env(rabbit, channel_max, 2047).");
         }
