@@ -188,12 +188,16 @@ public abstract class ResizeRules {
                 }
             }));
         }
-        tck.await("the crowd is granted both slots", () -> grants.size() > 2 * CROWD);
-        tck.client().admin().resize(name, 1);
         Duration bound = tck.guarantees().handOffBound();
-        long end = System.nanoTime() + bound.toNanos();
-        Pause.millis(bound.plus(tck.quiet()).toMillis());
-        goesOn.set(false);
+        long end;
+        try {
+            tck.await("the crowd is granted both slots", () -> grants.size() > 2 * CROWD);
+            tck.client().admin().resize(name, 1);
+            end = System.nanoTime() + bound.toNanos();
+            Pause.millis(bound.plus(tck.quiet()).toMillis());
+        } finally {
+            goesOn.set(false);
+        }
         crowd.forEach(Task::result);
         // One of each thread, which may have been stopped after its grant.
         assertThat(grants.stream().filter(at -> at - end > 0).count())
