@@ -7,8 +7,10 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -96,6 +98,8 @@ final class SlotExchange {
     boolean write(long session, HolderInfo self) throws IOException {
         Set<Integer> freed = new LinkedHashSet<>(givenBack);
         taken.forEach(hold -> freed.remove(hold.slot()));
+        Map<Integer, byte[]> before = new HashMap<>();
+        givenBack.forEach(slot -> before.put(slot, table.entry(slot)));
         try {
             for (Hold hold : taken) {
                 table.take(hold, session, self);
@@ -107,19 +111,20 @@ final class SlotExchange {
                 table.file().sync();
             }
         } catch (IOException e) {
-            undo(session);
+            undo(before);
             throw e;
         }
         return freed.stream().anyMatch(slot -> slot <= limit);
     }
 
-    private void undo(long session) {
+    /** What was given back has its old epochs again, or else its holder could not give it back any more. */
+    private void undo(Map<Integer, byte[]> before) {
         try {
             for (Hold hold : taken) {
                 table.setSession(hold.slot(), SlotTable.NOBODY);
             }
-            for (int slot : givenBack) {
-                table.setSession(slot, session);
+            for (Map.Entry<Integer, byte[]> entry : before.entrySet()) {
+                table.restore(entry.getKey(), entry.getValue());
             }
         } catch (IOException e) {
             LOG.warn("A grant that failed remains in the table until its client closes: {}", e.toString());

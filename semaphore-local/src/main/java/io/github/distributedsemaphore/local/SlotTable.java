@@ -210,12 +210,24 @@ final class SlotTable {
             file.write(
                     0, ByteBuffer.allocate(LAST).putLong(MAGIC).putLong(slots).array());
         }
-        byte[] entry = ByteBuffer.allocate(ENTRY)
-                .putLong(session)
-                .putLong(first)
-                .putLong(last)
-                .putLong(check(slot, first, last))
-                .array();
+        restore(
+                slot,
+                ByteBuffer.allocate(ENTRY)
+                        .putLong(session)
+                        .putLong(first)
+                        .putLong(last)
+                        .putLong(check(slot, first, last))
+                        .array());
+    }
+
+    /** Returns the entry of a slot, for {@link #restore}. */
+    byte[] entry(int slot) {
+        byte[] entry = new byte[ENTRY];
+        entries.get(slot * ENTRY, entry);
+        return entry;
+    }
+
+    void restore(int slot, byte[] entry) throws IOException {
         file.write((long) slot * ENTRY, entry);
         entries.put(slot * ENTRY, entry);
     }

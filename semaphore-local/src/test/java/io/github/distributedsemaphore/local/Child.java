@@ -22,7 +22,18 @@ final class Child implements AutoCloseable {
     }
 
     static Child start(Object... arguments) {
-        List<String> command = new ArrayList<>(List.of(
+        return start(List.of(), arguments);
+    }
+
+    /** Starts one whose writes fail beyond so many KiB of a file. */
+    static Child startWithFilesUpTo(int kilobytes, Object... arguments) {
+        // In units of 512 bytes.
+        return start(List.of("sh", "-c", "ulimit -f " + 2 * kilobytes + " && exec \"$@\"", "sh"), arguments);
+    }
+
+    private static Child start(List<String> wrapper, Object... arguments) {
+        List<String> command = new ArrayList<>(wrapper);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.Answer;
@@ -35,6 +36,7 @@ public final class ChildMain {
             case "lock" -> lock(directory);
             case "count" -> count(directory, arguments[2]);
             case "wait" -> await(directory, arguments[2]);
+            case "fail" -> failToExchange(directory, arguments[2]);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -120,6 +122,21 @@ public final class ChildMain {
                 session.exchange(new ExchangeRequest(List.of(), List.of(1), 1, false));
                 admin.destroy("shaky");
             }
+        }
+    }
+
+    /** Holds a slot, fails to change it for two, and tells how many were lost when it gives the one back. */
+    private static void failToExchange(Path directory, String name) throws IOException {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = Local.session(backend, name)) {
+            Hold hold = Local.takeOne(session);
+            try {
+                session.exchange(new ExchangeRequest(List.of(hold), List.of(2), 1, false));
+            } catch (BackendUnavailableException e) {
+                System.out.println("FAILED " + e.getMessage());
+            }
+            System.out.println("LOST " + Local.giveBack(session, hold).lost().size());
+            awaitEndOfInput();
         }
     }
 

@@ -60,6 +60,17 @@ class ProcessTest {
     }
 
     @Test
+    void anExchangeThatCannotBeWrittenLeavesTheSessionWhatItHad() {
+        // The name of slot 1's holder ends at 514 KiB, that of slot 2's at 515.
+        try (Child child = Child.startWithFilesUpTo(514, "fail", state, "jobs")) {
+            assertThat(child.await("FAILED")).contains("jobs");
+            assertThat(child.await("LOST")).isEqualTo("0");
+            assertThat(takeHolds(session, 3)).hasSize(3);
+            child.finish();
+        }
+    }
+
+    @Test
     void aKilledProcessFreesItsSlotsAtOnceAndIsNotShownAnyMore() {
         try (Child child = Child.start("hold", state, "jobs", 2)) {
             long epoch = Long.parseLong(child.await("HOLDS"));

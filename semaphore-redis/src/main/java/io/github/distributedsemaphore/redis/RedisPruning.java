@@ -7,7 +7,10 @@ import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -95,6 +98,7 @@ final class RedisPruning {
         int control = batch.add(RedisVerb.EXISTS, layout.control());
         int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
         int last = batch.add(RedisVerb.ZRANGE, layout.lives(), "-1", "-1", "WITHSCORES");
+        int free = batch.add(RedisVerb.EXISTS, layout.free());
         int time = batch.add(RedisVerb.TIME);
         Replies replies = wire.ask(batch, deadline);
         if (replies.get(control).number() > 0) {
@@ -102,8 +106,8 @@ final class RedisPruning {
         }
         List<String> idle = new ArrayList<>(
                 replies.get(alive).list().stream().map(Reply::text).toList());
-        List<String> holders = holders(idle, deadline);
-        idle.removeAll(holders);
+        Map<String, Set<Integer>> held = held(idle, deadline);
+        idle.removeAll(held.keySet());
         List<Reply> latest = replies.get(last).list();
         long end = Math.max(
                 View.micros(replies.get(time)) / 1_000,
@@ -113,31 +117,43 @@ final class RedisPruning {
             transaction.add(RedisVerb.ZREM, with(layout.lives(), idle));
             transaction.add(RedisVerb.DEL, idle.stream().map(layout::notesOf).toArray(String[]::new));
         }
-        if (holders.isEmpty()) {
+        if (held.isEmpty()) {
             transaction.add(RedisVerb.DEL, layout.free(), layout.epochs(), layout.waiters());
+        } else if (replies.get(free).number() == 0 && highest(held) < Control.MAX_LIMIT) {
+            // A release is a bare command. It would make this set anew without an end, so the set gets a slot that
+            // nobody has.
+            transaction.add(RedisVerb.SADD, layout.free(), Integer.toString(highest(held) + 1));
         }
-        for (String key : layout.keysOfHolders(holders)) {
+        for (String key : layout.keysOfHolders(held.keySet())) {
             transaction.add(RedisVerb.PEXPIREAT, key, Long.toString(end + REMAINS_MILLIS));
         }
         transaction.exec();
         wire.ask(transaction, deadline).committed();
     }
 
-    /** Those of the clients that hold something. Without a control none can begin to. */
-    private List<String> holders(List<String> clients, Deadline deadline) {
+    /** The slots of those clients that hold any. Without a control none can begin to. */
+    private Map<String, Set<Integer>> held(List<String> clients, Deadline deadline) {
         if (clients.isEmpty()) {
-            return List.of();
+            return Map.of();
         }
         CommandBatch batch = new CommandBatch();
-        clients.forEach(client -> batch.add(RedisVerb.SCARD, layout.heldBy(client)));
+        clients.forEach(client -> batch.add(RedisVerb.SMEMBERS, layout.heldBy(client)));
         Replies replies = wire.ask(batch, deadline);
-        List<String> holders = new ArrayList<>();
+        Map<String, Set<Integer>> held = new HashMap<>();
         for (int i = 0; i < clients.size(); i++) {
-            if (replies.get(i).number() > 0) {
-                holders.add(clients.get(i));
+            Set<Integer> slots = View.slots(layout.heldBy(clients.get(i)), replies.get(i));
+            if (!slots.isEmpty()) {
+                held.put(clients.get(i), slots);
             }
         }
-        return holders;
+        return held;
+    }
+
+    private static int highest(Map<String, Set<Integer>> held) {
+        return held.values().stream()
+                .flatMapToInt(slots -> slots.stream().mapToInt(slot -> slot))
+                .max()
+                .orElse(0);
     }
 
     private static String[] with(String key, List<String> members) {

@@ -138,6 +138,18 @@ class AdministrationTest {
     }
 
     @Test
+    void whatIsGivenBackAfterAllWereHeldEndsWithTheRecordsToo() {
+        List<Hold> holds = takeHolds(session, 3);
+        admin.destroy("jobs");
+        giveBack(session, holds.get(0));
+        session.abort();
+        assertThat(redis.keys()).isNotEmpty().allMatch(key -> redis.commands().pttl(key) > 0);
+        admin.create("jobs", 3);
+        assertThat(takeOne(redis.session("jobs")).slot()).isEqualTo(holds.get(0).slot());
+        assertThat(take(redis.session("jobs"), 1)).isEqualTo(Answer.FULL);
+    }
+
+    @Test
     void changesOfWhatIsMissingAreRefused() {
         assertThatThrownBy(() -> admin.resize("nothing", 2)).isInstanceOf(NoSuchSemaphoreException.class);
         assertThat(admin.destroy("nothing")).isFalse();

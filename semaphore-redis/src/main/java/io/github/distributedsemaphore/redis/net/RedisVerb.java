@@ -37,7 +37,6 @@ public enum RedisVerb implements ProtocolKeyword {
     PUBLISH,
     RENAME,
     SADD,
-    SCARD,
     SELECT,
     SENTINEL,
     SET,
