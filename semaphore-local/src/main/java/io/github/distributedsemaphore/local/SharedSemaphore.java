@@ -128,7 +128,6 @@ final class SharedSemaphore {
         if (enter(call)) {
             try {
                 showPresence();
-                watchDirectory();
             } finally {
                 leave();
             }
@@ -150,9 +149,15 @@ final class SharedSemaphore {
         dropPresence();
     }
 
-    /** Takes or drops the locks that say that this process waits, and looks out for dead holders. For one thread at a time. */
+    /**
+     * Takes or drops the locks that say that this process waits, and looks out for dead holders. Watches the directory if this
+     * process waits: a watch ends with its directory, and a waiter may go on waiting in the next one. For one thread at a time.
+     */
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
+        if (waiting) {
+            watchDirectory();
+        }
         presence = takenOrDropped(waiting, presence, place);
         lookout = takenOrDropped(waiting, lookout, LOOKOUT);
     }

@@ -2,14 +2,17 @@ package io.github.distributedsemaphore.local;
 
 import static io.github.distributedsemaphore.local.Local.giveBack;
 import static io.github.distributedsemaphore.local.Local.session;
+import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -93,6 +96,24 @@ class WatchTest {
         backend.admin().create("jobs", 1);
         waiter.watch(hints::release);
         Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void whoGoesOnWaitingAfterDestroyAndCreateIsHinted() throws Exception {
+        waiter.watch(hints::release);
+        backend.admin().destroy("jobs");
+        backend.admin().create("jobs", 1);
+        takeOne(holder);
+        while (hints.tryAcquire(300, TimeUnit.MILLISECONDS)) {
+            assertThat(take(waiter, 1)).isEqualTo(Answer.FULL);
+        }
+        // As a process does that changed the limit, which wakes everybody.
+        Files.createFile(directory.resolve("n-jobs/limit.other"));
+        Files.move(
+                directory.resolve("n-jobs/limit.other"),
+                directory.resolve("n-jobs/limit"),
+                StandardCopyOption.ATOMIC_MOVE);
         assertThat(hinted()).isTrue();
     }
 
