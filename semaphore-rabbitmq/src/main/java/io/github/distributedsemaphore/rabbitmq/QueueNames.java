@@ -31,7 +31,7 @@ final class QueueNames {
 
     private static final Pattern NUMBER = Pattern.compile("\\d{1,4}");
 
-    private static final Pattern UNSAFE = Pattern.compile("[%\\p{Cntrl}]");
+    private static final Pattern UNSAFE = Pattern.compile("%|[^ -~]");
 
     private final String semaphore;
     private final String encoded;
@@ -42,14 +42,18 @@ final class QueueNames {
     }
 
     /**
-     * A broker strips line ends from the name of a queue that it declares, so that two names would become one: control
-     * characters and the percent sign are written as a percent sign and two digits. What gets too long by that is
-     * replaced by two percent signs and its SHA-256.
+     * The percent sign and everything but printable ASCII are written as the percent sign and two digits for each byte of UTF-8.
+     * A broker strips line ends from the name of a queue that it declares, so that two names would become one. And RabbitMQ 4.3
+     * cuts the text of an error, which has the queue's name in it, after 255 characters instead of bytes, and then ends the
+     * connection because that is too long. What gets too long by that is replaced by two percent signs and its SHA-256.
      */
     private static String encode(String semaphore) {
-        String escaped = UNSAFE.matcher(semaphore)
-                .replaceAll(match -> String.format("%%%02X", (int) match.group().charAt(0)));
+        String escaped = UNSAFE.matcher(semaphore).replaceAll(match -> escape(match.group()));
         return size(escaped) <= MAX_NAME_BYTES ? escaped : hash(semaphore);
+    }
+
+    private static String escape(String text) {
+        return HexFormat.of().withUpperCase().withPrefix("%").formatHex(text.getBytes(StandardCharsets.UTF_8));
     }
 
     private static int size(String text) {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -15,8 +16,28 @@ class QueueNamesTest {
     @Test
     void namesThatLookLikeQueuesOfOthersCollideWithNone() {
         List<String> semaphores = List.of(
-                "x", "x:a", "x:a:1", "x:b:1", "x:m", "x:a:1:a", ":", "::m", "client", "events", "x:a:", "a\nb", "ab",
-                "a\r\nb", "a%0Ab", "%", "%%");
+                "x",
+                "x:a",
+                "x:a:1",
+                "x:b:1",
+                "x:m",
+                "x:a:1:a",
+                ":",
+                "::m",
+                "client",
+                "events",
+                "x:a:",
+                "a\nb",
+                "ab",
+                "a\r\nb",
+                "a%0Ab",
+                "%",
+                "%%",
+                "é",
+                "%C3%A9",
+                "e\u0301",
+                "\ud83d\ude00",
+                "\u7f7f");
         Set<String> all = new HashSet<>();
         for (String semaphore : semaphores) {
             QueueNames names = new QueueNames(semaphore);
@@ -31,6 +52,9 @@ class QueueNamesTest {
             }
         }
         assertThat(all).doesNotContain(Mailbox.EXCHANGE);
+        // RabbitMQ 4.3 ends a connection to which it has to report an error about a long name with others.
+        assertThat(all).allMatch(StandardCharsets.US_ASCII.newEncoder()::canEncode);
+        assertThat(new QueueNames("é").slot(1)).isEqualTo("sem:%C3%A9:a:1");
     }
 
     @Test

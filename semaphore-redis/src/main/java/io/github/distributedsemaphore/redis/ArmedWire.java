@@ -323,8 +323,8 @@ final class ArmedWire {
     /** Throws if there is no semaphore, but something else under its key. */
     void refuseForeign(Deadline deadline) {
         CommandBatch batch = new CommandBatch();
-        int exists = batch.add(RedisVerb.EXISTS, layout.control());
-        if (ask(batch, deadline).get(exists).number() > 0) {
+        int all = Control.readAll(batch, layout);
+        if (Control.isForeign(ask(batch, deadline).get(all))) {
             throw Control.foreign(layout);
         }
     }

@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,13 @@ import org.jspecify.annotations.Nullable;
 record Control(int limit, int slots, long base, String server, String changes) {
     /** A higher limit would make the set of free slots too big to be written in a call. */
     static final int MAX_LIMIT = 100_000;
+
+    private static final List<String> OWN = List.of(
+            RedisLayout.FORMAT_FIELD,
+            RedisLayout.LIMIT_FIELD,
+            RedisLayout.SLOTS_FIELD,
+            RedisLayout.BASE_FIELD,
+            RedisLayout.SERVER_FIELD);
 
     /** Adds the command that {@link #parse} reads the reply of. */
     static int read(CommandBatch batch, RedisLayout layout) {
@@ -36,7 +44,7 @@ record Control(int limit, int slots, long base, String server, String changes) {
     /** Returns null if there is no semaphore. */
     static @Nullable Control parse(RedisLayout layout, Reply reply) {
         List<Reply> fields = reply.list();
-        if (fields.subList(0, 5).stream().allMatch(Reply::isNil)) {
+        if (fields.subList(0, OWN.size()).stream().allMatch(Reply::isNil)) {
             return null;
         }
         String format = fields.get(0).textOrNull();
@@ -70,7 +78,20 @@ record Control(int limit, int slots, long base, String server, String changes) {
         return new Control((int) slots, (int) known, epochs, server, changes == null ? "" : changes);
     }
 
-    /** Something else is kept under the key. */
+    /**
+     * Adds the command that {@link #isForeign} reads the reply of. It is one command, because others may create and destroy the
+     * semaphore between two.
+     */
+    static int readAll(CommandBatch batch, RedisLayout layout) {
+        return batch.add(RedisVerb.HGETALL, layout.control());
+    }
+
+    /** Whether something else is kept under the key. */
+    static boolean isForeign(Reply all) {
+        Set<String> fields = all.map().keySet();
+        return !fields.isEmpty() && OWN.stream().noneMatch(fields::contains);
+    }
+
     static IncompatibleStateException foreign(RedisLayout layout) {
         return new IncompatibleStateException(
                 layout.what() + ": the Redis key " + layout.control()

@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -57,7 +58,7 @@ final class RedisAdmin implements BackendAdmin {
         batch.add(RedisVerb.UNWATCH);
         batch.add(RedisVerb.WATCH, layout.control(), layout.free(), layout.lives());
         int control = Control.read(batch, layout);
-        int exists = batch.add(RedisVerb.EXISTS, layout.control());
+        int all = Control.readAll(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int free = batch.add(RedisVerb.SMEMBERS, layout.free());
         int lives = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
@@ -71,7 +72,7 @@ final class RedisAdmin implements BackendAdmin {
                 throw new LimitConflictException(layout.name(), found.limit(), limit);
             }
             return false;
-        } else if (replies.get(exists).number() > 0) {
+        } else if (Control.isForeign(replies.get(all))) {
             throw Control.foreign(layout);
         }
         replies.get(epochs);
@@ -141,11 +142,11 @@ final class RedisAdmin implements BackendAdmin {
         transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
             CommandBatch batch = watched(layout);
             int control = Control.read(batch, layout);
-            int exists = batch.add(RedisVerb.EXISTS, layout.control());
+            int all = Control.readAll(batch, layout);
             Replies replies = wire.ask(batch, deadline);
             Control found = Control.parse(layout, replies.get(control));
             if (found == null) {
-                if (replies.get(exists).number() > 0) {
+                if (Control.isForeign(replies.get(all))) {
                     throw Control.foreign(layout);
                 }
                 throw new NoSuchSemaphoreException("There is no semaphore '" + name + "' to resize: create it");
@@ -172,23 +173,22 @@ final class RedisAdmin implements BackendAdmin {
         boolean destroyed = transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
             CommandBatch batch = watched(layout);
             // Not parsed: to destroy is the repair of one that is damaged.
-            int format = batch.add(RedisVerb.HGET, layout.control(), RedisLayout.FORMAT_FIELD);
-            int exists = batch.add(RedisVerb.EXISTS, layout.control());
-            Replies replies = wire.ask(batch, deadline);
-            boolean found = replies.get(exists).number() > 0;
-            if (found && replies.get(format).isNil()) {
+            int all = Control.readAll(batch, layout);
+            Map<String, String> found = wire.ask(batch, deadline).get(all).map();
+            String format = found.get(RedisLayout.FORMAT_FIELD);
+            if (!found.isEmpty() && format == null) {
                 throw Control.foreign(layout);
             }
             CommandBatch transaction = new CommandBatch().multi();
             transaction.add(RedisVerb.DEL, layout.control(), layout.waiters());
-            if (RedisLayout.FORMER_FORMAT.equals(replies.get(format).textOrNull())) {
+            if (RedisLayout.FORMER_FORMAT.equals(format)) {
                 layout.formerKeys().forEach(key -> transaction.add(RedisVerb.DEL, key));
             }
             if (!commit(transaction, layout, wire, deadline)) {
                 return null;
             }
             sweepIfPossible(layout, wire, deadline);
-            return found;
+            return !found.isEmpty();
         });
         names.removeIfPossible(layout);
         return destroyed;

@@ -12,7 +12,6 @@ import io.github.distributedsemaphore.redis.net.Reply;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -63,12 +62,12 @@ final class RedisInspection {
             batch.exec();
             Replies replies = wire.ask(batch, deadline);
             replies.committed();
-            Map<String, String> deadlines = map(replies.get(alive));
+            Map<String, String> deadlines = replies.get(alive).map();
             clients = List.copyOf(deadlines.keySet());
             if (asked.containsAll(clients) || look == MOST_LOOKS) {
                 RedisInspection seen = new RedisInspection(
                         layout, Control.parse(layout, replies.get(control)), deadlines, View.micros(replies.get(time)));
-                Map<String, String> counts = map(replies.get(epochs));
+                Map<String, String> counts = replies.get(epochs).map();
                 for (int i = 0; i < asked.size(); i++) {
                     seen.add(asked.get(i), replies.get(time + 1 + 2 * i), replies.get(time + 2 + 2 * i), counts);
                 }
@@ -78,7 +77,7 @@ final class RedisInspection {
     }
 
     private void add(String client, Reply slots, Reply stored, Map<String, String> counts) {
-        Map<String, String> notes = map(stored);
+        Map<String, String> notes = stored.map();
         RedisLiveness.MemberInfo member =
                 RedisLiveness.MemberInfo.parse(notes.getOrDefault(RedisLayout.SELF_FIELD, ""));
         for (int slot : View.slots(layout.heldBy(client), slots)) {
@@ -89,15 +88,6 @@ final class RedisInspection {
 
     private static List<String> texts(Reply list) {
         return list.list().stream().map(Reply::text).toList();
-    }
-
-    private static Map<String, String> map(Reply reply) {
-        List<Reply> pairs = reply.list();
-        Map<String, String> map = new HashMap<>();
-        for (int i = 0; i + 1 < pairs.size(); i += 2) {
-            map.put(pairs.get(i).text(), pairs.get(i + 1).text());
-        }
-        return map;
     }
 
     boolean exists() {

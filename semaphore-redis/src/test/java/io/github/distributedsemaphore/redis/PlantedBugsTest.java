@@ -55,6 +55,13 @@ class PlantedBugsTest {
                     "boolean all = known == null || known.limit() <= FEW_SLOTS || known.slots() > known.limit();",
                     "boolean all = known == null || known.limit() <= FEW_SLOTS;"),
             in(
+                    "what was created between two looks is taken for something foreign",
+                    "8.13",
+                    "is there and is no semaphore",
+                    "ArmedWire.java",
+                    "if (Control.isForeign(ask(batch, deadline).get(all))) {",
+                    "if (!ask(batch, deadline).get(all).map().isEmpty()) {"),
+            in(
                     "who holds a slot of a destroyed semaphore does not put off its end",
                     "8.15",
                     "destroyed some time ago",

@@ -1,7 +1,9 @@
 package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +64,16 @@ public record Reply(@Nullable Object value) {
             return (List<Reply>) value;
         }
         throw unexpected("a list");
+    }
+
+    /** The names and values, or members and scores, that stand in turn in a list. */
+    public Map<String, String> map() {
+        List<Reply> list = list();
+        Map<String, String> map = new HashMap<>();
+        for (int i = 0; i + 1 < list.size(); i += 2) {
+            map.put(list.get(i).text(), list.get(i + 1).text());
+        }
+        return map;
     }
 
     private IncompatibleStateException unexpected(String what) {

@@ -37,6 +37,7 @@ final class AgentJson {
         request.addProperty("waitMillis", workload.waitMillis());
         request.addProperty("budgetMillis", workload.budgetMillis());
         request.addProperty("seed", workload.seed());
+        request.addProperty("mayFail", workload.mayFail());
         return request;
     }
 
@@ -50,7 +51,7 @@ final class AgentJson {
                 request.get("waitMillis").getAsInt(),
                 request.get("budgetMillis").getAsInt(),
                 request.get("seed").getAsLong(),
-                false);
+                request.get("mayFail").getAsBoolean());
     }
 
     static JsonObject checked(JsonObject answer) {

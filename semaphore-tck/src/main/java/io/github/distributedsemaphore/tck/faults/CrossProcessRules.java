@@ -1,8 +1,10 @@
 package io.github.distributedsemaphore.tck.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -12,8 +14,11 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.history.History;
+import io.github.distributedsemaphore.tck.history.HistoryChecks;
+import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
@@ -110,20 +115,117 @@ public abstract class CrossProcessRules {
         agents.forEach(agent -> warm(tck, agent, here));
         for (int unused : tck.repeat(12, Duration.ofSeconds(4))) {
             Permit held = tck.take(here, 1).get(0);
-            List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
-            for (Agent agent : agents) {
-                waiting.add(agent.acquiring(name, 1, tck.patience()));
+            passOn(tck, held, agents, waiting(tck, name, agents));
+        }
+    }
+
+    /** Changing a semaphore is several steps on most backends, and whoever asks meanwhile meets each of them. */
+    @Test
+    @Rule({"8.13", "8.15", "1.3"})
+    void destroyedAndMadeAnewAllTheTimeASlotHasOneHolder(TckFixture tck) {
+        String name = tck.create(1);
+        Workload workload = Workload.of(1, 4, tck.seed())
+                .withRounds(Integer.MAX_VALUE, tck.rounds(20_000, 4_000))
+                .withTimes(300, 5)
+                .withFailures();
+        List<CompletableFuture<History>> there =
+                List.of(tck.agent().contend(name, workload, "a"), tck.agent().contend(name, workload, "b"));
+        SemaphoreClient looking = tck.client();
+        Task<Integer> looks = tck.spawn("looks at what comes and goes", () -> look(looking, name, there));
+        int times = 0;
+        while (!there.stream().allMatch(CompletableFuture::isDone)) {
+            tck.home().admin().destroy(name);
+            assertThat(tck.home().admin().create(name, 1))
+                    .as("create after destroy created it")
+                    .isTrue();
+            times++;
+            Pause.millis(tck.random().nextInt(2));
+        }
+        for (History history : there.stream().map(CompletableFuture::join).toList()) {
+            assertThat(HistoryChecks.mostHeld(history))
+                    .as("permits that one of two processes held, while it was destroyed and made anew %s times", times)
+                    .isEqualTo(1);
+        }
+        History all = there.get(0).join().with(there.get(1).join());
+        List<Violation> violations = HistoryChecks.violationsButRefusals(all, tck.has(Capability.DURABLE_FENCING));
+        if (!violations.isEmpty()) {
+            tck.show("made anew", all, List.of(), violations);
+            throw new AssertionError("destroyed and made anew " + times + " times, " + violations.get(0) + " (and "
+                    + (violations.size() - 1) + " more; " + tck.keep("made-anew", all) + ")");
+        }
+        assertThat(looks.result()).as("looks meanwhile").isPositive();
+        tck.assertFree(name, 1);
+    }
+
+    private static int look(SemaphoreClient client, String name, List<? extends CompletableFuture<?>> until)
+            throws InterruptedException {
+        int looks = 0;
+        while (!until.stream().allMatch(CompletableFuture::isDone)) {
+            client.admin()
+                    .describe(name)
+                    .ifPresent(seen -> assertThat(seen.limit()).isEqualTo(1));
+            client.admin()
+                    .status(name)
+                    .ifPresent(seen -> assertThat(seen.limit()).isEqualTo(1));
+            client.admin().awaitReleased(name, Duration.ZERO);
+            if (client.guarantees().has(Capability.LISTING)) {
+                client.admin().names();
             }
-            Pause.millis(60 + tck.random().nextInt(30));
-            long released = System.nanoTime();
+            try {
+                assertThat(client.semaphore(name).availablePermits()).isBetween(0, 1);
+            } catch (NoSuchSemaphoreException e) {
+                // It is just not there.
+            }
+            looks++;
+        }
+        return looks;
+    }
+
+    /** The sessions of a process outlast the semaphore that it waited for. */
+    @Test
+    @Rule({"2.1", "8.14", "8.15"})
+    void whoWaitedBeforeItWasMadeAnewIsWokenByReleasesAgain(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = List.of(tck.agent(Waiters.hinted(tck)), tck.agent(Waiters.hinted(tck)));
+        agents.forEach(agent -> warm(tck, agent, here));
+        for (int unused : tck.repeat(4, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            List<CompletableFuture<Optional<AgentPermits>>> before = waiting(tck, name, agents);
+            tck.home().admin().destroy(name);
+            tck.await(
+                    "a destroy ends the waiters of each process",
+                    tck.patience(),
+                    () -> before.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+            before.forEach(waiter -> assertThatThrownBy(waiter::join, "a waiter of a destroyed semaphore")
+                    .hasMessageContaining(NoSuchSemaphoreException.class.getName()));
             held.release();
-            int first = first(tck, waiting);
-            for (int i : List.of(first, 1 - first)) {
-                AgentPermits there = served(tck, agents.get(i), waiting.get(i), released);
-                Pause.millis(20);
-                released = System.nanoTime();
-                agents.get(i).release(there);
-            }
+            tck.home().admin().create(name, 1);
+            passOn(tck, tck.take(here, 1).get(0), agents, waiting(tck, name, agents));
+        }
+    }
+
+    private static List<CompletableFuture<Optional<AgentPermits>>> waiting(
+            TckFixture tck, String name, List<Agent> agents) {
+        List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
+        for (Agent agent : agents) {
+            waiting.add(agent.acquiring(name, 1, tck.patience()));
+        }
+        Pause.millis(60 + tck.random().nextInt(30));
+        return waiting;
+    }
+
+    /** Has the permit go from here to each of two processes, and back to nobody. */
+    private static void passOn(
+            TckFixture tck, Permit held, List<Agent> agents, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        long released = System.nanoTime();
+        held.release();
+        int first = first(tck, waiting);
+        for (int i : List.of(first, 1 - first)) {
+            AgentPermits there = served(tck, agents.get(i), waiting.get(i), released);
+            Pause.millis(20);
+            released = System.nanoTime();
+            agents.get(i).release(there);
         }
     }
 
