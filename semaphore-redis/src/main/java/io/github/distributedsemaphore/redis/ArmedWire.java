@@ -248,7 +248,7 @@ final class ArmedWire {
     /** Sends a step, and in the same write what reads as much as the depth says after it. */
     Answer commit(CommandBatch batch, Step step, View.Reading reading, Deadline deadline) {
         RedisWire open = step.isBare() ? open(deadline) : watched();
-        View expected = lastKnown.after(step);
+        View expected = expectedAfter(step);
         view = null;
         long sent = System.nanoTime();
         return new Answer(open.ask(batch, deadline), reading, expected, step.isBare(), sent);
@@ -257,11 +257,18 @@ final class ArmedWire {
     /** The same, without waiting: what returns the answer or throws comes on a thread that must not wait. */
     void send(CommandBatch batch, Step step, View.Reading reading, Consumer<Supplier<Answer>> then) {
         RedisWire open = step.isBare() ? present() : watched();
-        View expected = lastKnown.after(step);
+        View expected = expectedAfter(step);
         view = null;
         long sent = System.nanoTime();
         open.send(
                 batch, replies -> then.accept(() -> new Answer(replies.get(), reading, expected, step.isBare(), sent)));
+    }
+
+    /** A bare step leaves the watch as it is, so a watch that has ended before must not count as standing after it. */
+    private View expectedAfter(Step step) {
+        View known = known();
+        boolean stands = known != null && known.watched();
+        return (stands ? lastKnown : lastKnown.unwatched()).after(step);
     }
 
     /** What is read after a step. */

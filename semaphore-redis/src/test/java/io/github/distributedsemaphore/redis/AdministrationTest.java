@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import java.util.List;
@@ -56,6 +57,28 @@ class AdministrationTest {
         assertThat(take(session, 2)).isEqualTo(new Answer.ExceedsLimit(1));
         giveBack(session, first);
         assertThat(takeOne(session).slot()).isEqualTo(1);
+    }
+
+    /** A client that goes on waiting ends its watch, and what it gives back then needs none. */
+    @Test
+    void whatWasGivenBackWhileWaitingIsNotTakenAgainAfterShrinkOrDestroy() {
+        takeOne(redis.session("jobs"));
+        ExchangeRequest waits = new ExchangeRequest(List.of(), List.of(1), 1, true);
+        giveBackWhileWaiting(waits);
+        admin.resize("jobs", 1);
+        assertThat(session.exchange(waits).answers()).containsExactly(Answer.FULL);
+
+        admin.resize("jobs", 3);
+        giveBackWhileWaiting(waits);
+        admin.destroy("jobs");
+        assertThat(session.exchange(waits).answers()).containsExactly(Answer.MISSING);
+    }
+
+    private void giveBackWhileWaiting(ExchangeRequest waits) {
+        List<Hold> mine = takeHolds(session, 2);
+        assertThat(session.exchange(waits).answers()).containsExactly(Answer.FULL);
+        assertThat(session.exchange(waits).answers()).containsExactly(Answer.FULL);
+        session.exchange(new ExchangeRequest(mine, List.of(), 1, true));
     }
 
     @Test
