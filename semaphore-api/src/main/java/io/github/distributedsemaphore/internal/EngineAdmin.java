@@ -48,7 +48,7 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean create(String name, int limit) {
         check(name, limit);
-        return Questions.now(name, () -> backend.admin().create(name, limit));
+        return Questions.now(name, client::requireOpen, () -> backend.admin().create(name, limit));
     }
 
     @Override
@@ -72,13 +72,13 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public Optional<SemaphoreStatus> status(String name) {
         check(name);
-        return Questions.now(name, () -> backend.admin().status(name));
+        return Questions.now(name, client::requireOpen, () -> backend.admin().status(name));
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         check(name);
-        return Questions.now(name, () -> backend.admin().describe(name));
+        return Questions.now(name, client::requireOpen, () -> backend.admin().describe(name));
     }
 
     @Override
@@ -96,7 +96,7 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public void resize(String name, int limit) {
         check(name, limit);
-        Questions.now(name, () -> {
+        Questions.now(name, client::requireOpen, () -> {
             backend.admin().resize(name, limit);
             return true;
         });
@@ -106,7 +106,8 @@ final class EngineAdmin implements SemaphoreAdmin {
     @Override
     public boolean destroy(String name) {
         check(name);
-        boolean destroyed = Questions.now(name, () -> backend.admin().destroy(name));
+        boolean destroyed =
+                Questions.now(name, client::requireOpen, () -> backend.admin().destroy(name));
         client.resized(name, 0);
         return destroyed;
     }
@@ -125,7 +126,9 @@ final class EngineAdmin implements SemaphoreAdmin {
     /** Asks on a worker. */
     private CompletableFuture<Integer> retiredHolders(String name) {
         return Questions.ask(
-                environment, () -> Questions.now(name, () -> backend.admin().retiredHolders(name)));
+                environment,
+                () -> Questions.now(
+                        name, client::requireOpen, () -> backend.admin().retiredHolders(name)));
     }
 
     /** One wait for the holders of removed slots. It rides out an outage as an acquire does, see {@link Outage}. */

@@ -165,7 +165,8 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     public int availablePermits() {
         coordinator.requireOpen();
-        return Questions.now(name(), () -> backend.admin().status(name()))
+        return Questions.now(
+                        name(), coordinator::requireOpen, () -> backend.admin().status(name()))
                 .map(SemaphoreStatus::free)
                 .orElseThrow(() -> Failures.missing(name()));
     }

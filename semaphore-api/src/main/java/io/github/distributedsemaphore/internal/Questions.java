@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -25,6 +26,20 @@ final class Questions {
                     ? Failures.naming(name, e)
                     : new OutcomeUnknownException("The backend failed at semaphore '" + name + "': " + e, e)
                             .about(name);
+        }
+    }
+
+    /**
+     * The same. A call that meets the end of its own client says so: the connection that it closed is no failure of the backend.
+     *
+     * @param requireOpen throws if the client is closed
+     */
+    static <T> T now(String name, Runnable requireOpen, Supplier<T> question) {
+        try {
+            return now(name, question);
+        } catch (BackendUnavailableException e) {
+            requireOpen.run();
+            throw e;
         }
     }
 

@@ -157,6 +157,16 @@ class ClosingTest {
     }
 
     @Test
+    void aQuestionThatMeetsTheEndOfItsClientSaysSo() {
+        EngineClient client = new Stage(1).client;
+        assertThatThrownBy(() -> Questions.now("x", client::requireOpen, () -> {
+                    client.close();
+                    throw new BackendUnavailableException("the connection is closed", null);
+                }))
+                .isInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
     void nothingCanBeHadFromAClosedClient() {
         Stage stage = new Stage(1);
         stage.client.close();
