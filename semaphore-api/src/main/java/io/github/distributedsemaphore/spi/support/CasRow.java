@@ -306,9 +306,13 @@ final class CasRow {
         return new Answer.Granted(holds);
     }
 
+    /**
+     * Epochs follow the clock of when the row was seen: they do not run ahead of it, so that those of a semaphore that is created
+     * after this one was removed, of which nothing is left then, are higher.
+     */
     private Hold next(int slot, int epochs) {
-        long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);
-        long room = (now + 1) * EPOCHS_PER_MILLI - first;
+        long first = Math.max(lastEpoch + 1, clock * EPOCHS_PER_MILLI);
+        long room = (clock + 1) * EPOCHS_PER_MILLI - first;
         lastEpoch = first + Math.max(1, Math.min(epochs, room)) - 1;
         return new Hold(slot, first, lastEpoch);
     }

@@ -3,11 +3,14 @@ package io.github.distributedsemaphore.tck.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.history.History;
@@ -27,6 +30,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
 
 /** Rules of sections 10 and 13 about a link that is silent or slow. */
 @Section
@@ -182,6 +186,39 @@ public abstract class StallRules {
         }
         tck.assertFree(name, 2);
         tck.assertFree(quiet, 1);
+    }
+
+    /** Who counts epochs by the clock of a server knows that clock by an answer that may be old. */
+    @Test
+    @Rule("7.2")
+    void fencesGoOnRisingAfterDestructionAlsoWhenAGrantWasHeldUp(TckFixture tck) {
+        if (!tck.has(Capability.DURABLE_FENCING)) {
+            throw new TestAbortedException("DURABLE_FENCING is not declared");
+        }
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore slow = route.client().semaphore(name);
+        Observer.assertWorks(tck, slow);
+        tck.take(tck.home().semaphore(name), 1).get(0).release();
+        Fence before;
+        try (LinkFault stall = route.proxy().stall()) {
+            Task<Permit> grant = tck.spawn("a grant that is held up", () -> slow.acquire(tck.patience()));
+            Pause.millis(
+                    shorter(AT_ONCE, tck.guarantees().callBound().dividedBy(15)).toMillis());
+            assertThat(stall.heal()).as("bytes that were held up").isPositive();
+            Permit permit = grant.result();
+            before = permit.fence();
+            permit.release();
+        }
+        tck.home().admin().destroy(name);
+        tck.home().admin().create(name, 1);
+        Permit after = tck.take(tck.home().semaphore(name), 1).get(0);
+        assertThat(after.fence().epoch())
+                .as(
+                        "epoch after the semaphore was destroyed and created again, before it was %s, over a slow link",
+                        before)
+                .isGreaterThan(before.epoch());
+        after.release();
     }
 
     /** The grant meets nobody any more when its answer arrives. Nobody is to wait for the end of a lease then. */
