@@ -30,8 +30,8 @@ import java.util.concurrent.locks.LockSupport;
  * @param waitMillis the longest wait in milliseconds, or as long as three attempts take; the shortest is none
  * @param budgetMillis after how many milliseconds to stop although there are rounds left
  * @param seed where the random choices come from
- * @param mayFail whether a call may fail because the backend is too slow for it, or because the semaphore is gone; then the next
- *     one is made
+ * @param mayFail whether a call may fail because the backend is too slow for it, or because the semaphore is gone or has a
+ *     lower limit; then the next one is made
  */
 public record Workload(
         int limit,
@@ -94,8 +94,8 @@ public record Workload(
     }
 
     /**
-     * Returns the same in which a call may fail because the backend is too slow for it, or because the semaphore is gone. What such a
-     * call did is judged all the same.
+     * Returns the same in which a call may fail because the backend is too slow for it, or because the semaphore is gone or has a
+     * lower limit. What such a call did is judged all the same.
      *
      * @return a copy
      */
@@ -168,7 +168,10 @@ public record Workload(
         for (int i = 0; i < rounds && System.nanoTime() - start < budgetMillis * 1_000_000L; i++) {
             try {
                 quickestTry = turn(semaphore, log, random, quickestTry);
-            } catch (BackendUnavailableException | OutcomeUnknownException | NoSuchSemaphoreException e) {
+            } catch (BackendUnavailableException
+                    | OutcomeUnknownException
+                    | NoSuchSemaphoreException
+                    | IllegalArgumentException e) {
                 if (!mayFail) {
                     throw e;
                 }

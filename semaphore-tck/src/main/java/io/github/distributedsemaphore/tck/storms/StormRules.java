@@ -1,6 +1,11 @@
 package io.github.distributedsemaphore.tck.storms;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
@@ -16,6 +21,7 @@ import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Violation;
+import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
@@ -27,10 +33,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
-/** Rule 1.12: everything at once, and the recorded history is judged. */
+/** Everything at once, and the recorded history is judged: rule 1.12 with faults, rules of section 8 with changes. */
 @Section
 public abstract class StormRules {
     private static final int LIMIT = 3;
@@ -79,15 +86,72 @@ public abstract class StormRules {
         History history = recorder.history(LIMIT);
         reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
         tck.reached(history);
-        assertSafe(tck, history);
+        assertSafe(tck, history, tck.has(Capability.FENCING));
         assertMeaning(tck, history);
         new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");
         Conservation.assertFree(calm.semaphore(name), LIMIT, tck.patience());
     }
 
+    /** Changes meet calls of all kinds at each of their steps, and what a client knew of the semaphore before. */
+    @Test
+    @Rule({"8.7", "8.13", "8.15"})
+    void whileTheSemaphoreIsChangedAtRandomASlotHasOneHolder(TckFixture tck) {
+        String name = tck.create(LIMIT);
+        int millis = tck.rounds(60_000, 4_000);
+        Workload workload = Workload.of(LIMIT, 9, tck.random().nextLong())
+                .withLargest(LIMIT)
+                .withRounds(Integer.MAX_VALUE, millis)
+                .withTimes(1_000, 20)
+                .withFailures();
+        HistoryRecorder recorder = tck.recorder("changed");
+        List<DistributedSemaphore> semaphores = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            semaphores.add(tck.client().semaphore(name));
+        }
+        Task<History> contention = tck.spawn("workload", () -> workload.run(semaphores, recorder));
+        List<Task<Integer>> administrators = new ArrayList<>();
+        for (SemaphoreClient client : List.of(tck.home(), tck.client())) {
+            Random random = new Random(tck.random().nextLong());
+            administrators.add(
+                    tck.spawn("administrator", () -> change(client.admin(), name, random, contention::isDone)));
+        }
+        tck.await(
+                "the workload ends when its time is over",
+                Duration.ofMillis(millis).plus(tck.guarantees().callBound()).plus(tck.patience()),
+                contention::isDone);
+        History history = contention.result();
+        tck.reached(history);
+        assertThat(administrators.stream().mapToInt(Task::result).sum())
+                .as("changes meanwhile")
+                .isGreaterThan(FEW_GRANTS);
+        assertSafe(tck, history, tck.has(Capability.DURABLE_FENCING));
+        assertMeaning(tck, history);
+        tck.home().admin().ensure(name, LIMIT);
+        tck.assertFree(name, LIMIT);
+    }
+
+    private static int change(SemaphoreAdmin admin, String name, Random random, BooleanSupplier over) {
+        int changes = 0;
+        for (; !over.getAsBoolean(); changes++) {
+            int limit = 1 + random.nextInt(LIMIT);
+            try {
+                switch (random.nextInt(5)) {
+                    case 0 -> admin.destroy(name);
+                    case 1 -> admin.resize(name, limit);
+                    case 2 -> admin.ensure(name, limit);
+                    default -> admin.create(name, limit);
+                }
+            } catch (NoSuchSemaphoreException | LimitConflictException e) {
+                // The other administrator was first.
+            }
+            Pause.millis(random.nextInt(5));
+        }
+        return changes;
+    }
+
     /** Refusals are not judged: what failed on its way may have been granted for a while. */
-    private static void assertSafe(TckFixture tck, History history) {
-        List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING));
+    private static void assertSafe(TckFixture tck, History history, boolean fencing) {
+        List<Violation> violations = HistoryChecks.violationsButRefusals(history, fencing);
         if (!violations.isEmpty()) {
             tck.show("storm", history, List.of(), violations);
             throw new AssertionError("in the storm " + violations.get(0) + " (and " + (violations.size() - 1)
