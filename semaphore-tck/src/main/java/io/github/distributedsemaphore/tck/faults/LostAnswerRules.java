@@ -16,6 +16,7 @@ import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +29,8 @@ import org.opentest4j.TestAbortedException;
 @Section
 public abstract class LostAnswerRules {
     /** No call of a sensible protocol needs more. */
+    private static final int UNDER_WAY_MILLIS = 20;
+
     private static final int MOST_ANSWERS = 20;
 
     /** How many requests of a call are held up, one after the other. */
@@ -115,6 +118,8 @@ public abstract class LostAnswerRules {
         DistributedSemaphore other = tck.home().semaphore(name);
         losingEachAnswer(tck, route, "release", losing -> {
             Permit held = tck.take(victim, 1).get(0);
+            // What the grant has still under way is not the answer to the release.
+            Pause.millis(UNDER_WAY_MILLIS);
             LinkFault fault = losing.get();
             Attempt<ReleaseOutcome> release =
                     Attempt.of(tck, "release", held::release).ended();
