@@ -97,7 +97,7 @@ public abstract class StormRules {
     @Rule({"8.7", "8.13", "8.15"})
     void whileTheSemaphoreIsChangedAtRandomASlotHasOneHolder(TckFixture tck) {
         String name = tck.create(LIMIT);
-        int millis = tck.rounds(60_000, 4_000);
+        int millis = tck.rounds(50_000, 4_000);
         Workload workload = Workload.of(LIMIT, 9, tck.random().nextLong())
                 .withLargest(LIMIT)
                 .withRounds(Integer.MAX_VALUE, millis)
