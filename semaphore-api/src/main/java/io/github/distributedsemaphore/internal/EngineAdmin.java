@@ -86,6 +86,9 @@ final class EngineAdmin implements SemaphoreAdmin {
         client.requireOpen();
         try {
             return backend.admin().names();
+        } catch (BackendUnavailableException e) {
+            client.requireOpen();
+            throw e;
         } catch (SemaphoreException | UnsupportedOperationException e) {
             throw e;
         } catch (RuntimeException e) {

@@ -30,7 +30,8 @@ final class Questions {
     }
 
     /**
-     * The same. A call that meets the end of its own client says so: the connection that it closed is no failure of the backend.
+     * The same. If the client was closed meanwhile, the call says so: a connection that its own client closed is no failure of the
+     * backend.
      *
      * @param requireOpen throws if the client is closed
      */

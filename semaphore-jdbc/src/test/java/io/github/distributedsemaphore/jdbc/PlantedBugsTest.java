@@ -44,7 +44,7 @@ class PlantedBugsTest {
             support(
                     "epochs run ahead of the clock by what an answer took",
                     "7.2",
-                    "over a slow link",
+                    "granted while the link stalled",
                     "CasRow.java",
                     "long first = Math.max(lastEpoch + 1, clock * EPOCHS_PER_MILLI);",
                     "long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);"),

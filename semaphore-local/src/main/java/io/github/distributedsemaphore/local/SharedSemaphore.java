@@ -128,6 +128,7 @@ final class SharedSemaphore {
         if (enter(call)) {
             try {
                 showPresence();
+                watchDirectory();
             } finally {
                 leave();
             }
@@ -150,12 +151,13 @@ final class SharedSemaphore {
     }
 
     /**
-     * Takes or drops the locks that say that this process waits, and looks out for dead holders. Watches the directory if this
-     * process waits: a watch ends with its directory, and a waiter may go on waiting in the next one. For one thread at a time.
+     * Takes or drops the locks that say that this process waits, and looks out for dead holders. A watch ends with its directory.
+     * A waiter may go on waiting in the next one, which is watched then. For one thread at a time.
      */
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
-        if (waiting) {
+        WatchKey key = watchKey;
+        if (waiting && key != null && !key.isValid()) {
             watchDirectory();
         }
         presence = takenOrDropped(waiting, presence, place);

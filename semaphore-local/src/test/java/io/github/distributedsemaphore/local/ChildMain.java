@@ -132,6 +132,7 @@ public final class ChildMain {
             Hold hold = Local.takeOne(session);
             try {
                 session.exchange(new ExchangeRequest(List.of(hold), List.of(2), 1, false));
+                System.out.println("FAILED not");
             } catch (BackendUnavailableException e) {
                 System.out.println("FAILED " + e.getMessage());
             }

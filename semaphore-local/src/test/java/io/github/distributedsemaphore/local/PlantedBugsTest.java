@@ -51,24 +51,6 @@ class PlantedBugsTest {
                     "if (key == null || !key.isValid()) {",
                     "if (key == null) {"),
             in(
-                    "whether the table is in place is asked before the mutex is locked",
-                    "8.13",
-                    "destroyed and made anew",
-                    "FileMutex.java",
-                    "FileLock taken = current.tryLock(0, 1); if (taken == null) {",
-                    """
-                    if (!current.isInPlace()) {
-                        closeFile();
-                        continue;
-                    }
-                    FileLock taken = current.tryLock(0, 1);
-                    if (taken != null) {
-                        lock = taken;
-                        return;
-                    }
-                    if (taken == null) {
-                    """),
-            in(
                     "a destroyed semaphore is listed while its slots are held",
                     "8.13",
                     "names while one holds",

@@ -307,8 +307,8 @@ final class CasRow {
     }
 
     /**
-     * Epochs follow the clock of when the row was seen: they do not run ahead of it, so that those of a semaphore that is created
-     * after this one was removed, of which nothing is left then, are higher.
+     * Epochs follow the clock of when the row was seen, not an estimate of what it shows now. An estimate may be ahead. Nothing is
+     * left of a semaphore that was removed, so the next one of its name would begin with lower epochs.
      */
     private Hold next(int slot, int epochs) {
         long first = Math.max(lastEpoch + 1, clock * EPOCHS_PER_MILLI);

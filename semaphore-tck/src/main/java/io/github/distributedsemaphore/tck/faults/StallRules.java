@@ -40,6 +40,8 @@ public abstract class StallRules {
 
     private static final Duration AT_ONCE = Duration.ofMillis(300);
 
+    private static final Duration HELD_UP = Duration.ofMillis(300);
+
     /** At different times between request and answer. */
     private static final int CALLS_THAT_END = 6;
 
@@ -188,7 +190,7 @@ public abstract class StallRules {
         tck.assertFree(quiet, 1);
     }
 
-    /** Who counts epochs by the clock of a server knows that clock by an answer that may be old. */
+    /** An adapter may take epochs from the clock of its server. It knows that clock from an answer, which may be old. */
     @Test
     @Rule("7.2")
     void fencesGoOnRisingAfterDestructionAlsoWhenAGrantWasHeldUp(TckFixture tck) {
@@ -204,7 +206,7 @@ public abstract class StallRules {
         try (LinkFault stall = route.proxy().stall()) {
             Task<Permit> grant = tck.spawn("a grant that is held up", () -> slow.acquire(tck.patience()));
             Pause.millis(
-                    shorter(AT_ONCE, tck.guarantees().callBound().dividedBy(15)).toMillis());
+                    shorter(HELD_UP, tck.guarantees().callBound().dividedBy(15)).toMillis());
             assertThat(stall.heal()).as("bytes that were held up").isPositive();
             Permit permit = grant.result();
             before = permit.fence();
@@ -214,9 +216,7 @@ public abstract class StallRules {
         tck.home().admin().create(name, 1);
         Permit after = tck.take(tck.home().semaphore(name), 1).get(0);
         assertThat(after.fence().epoch())
-                .as(
-                        "epoch after the semaphore was destroyed and created again, before it was %s, over a slow link",
-                        before)
+                .as("epoch after destroy and create; it was %s before, granted while the link stalled", before)
                 .isGreaterThan(before.epoch());
         after.release();
     }
