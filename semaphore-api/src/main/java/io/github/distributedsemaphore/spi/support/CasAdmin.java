@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Creates, shows and changes semaphores in a {@link CasStore}. */
 record CasAdmin(CasBackend backend) implements BackendAdmin {
-    /** Epochs run ahead of the clock by two milliseconds at most, unless the clock is set back. */
+    /** For this long {@link #destroy} waits at most. Epochs run ahead by less, unless the server's clock was set back. */
     private static final long CLOCK_PASSES_MILLIS = 4;
 
     @Override
@@ -72,7 +72,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     private boolean exists(String name, CasStore.Entry entry) {
         try {
             CasRow row = CasRow.parse(name, entry, entry.clockMillis(), 0);
-            if (row.limit == 0 && row.held.isEmpty()) {
+            if (row.isGone()) {
                 backend.tendLater(name, OptionalLong.of(0));
             }
             return row.limit != 0;
@@ -91,18 +91,22 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
         });
     }
 
+    /** Removes the entry before it returns, if nothing is held. It waits until the clock has passed the epochs that were granted. */
     @Override
     public boolean destroy(String name) {
-        if (backend.look(name).row().isAheadOfClock()) {
-            try (InterruptShield shield = new InterruptShield()) {
-                shield.pause(TimeUnit.MILLISECONDS.toNanos(CLOCK_PASSES_MILLIS));
-            }
-        }
         boolean[] existed = new boolean[1];
-        CasBackend.Outcome unused = backend.change(name, null, backend.deadline(), row -> {
-            existed[0] = row.limit != 0;
-            row.resize(0);
-        });
+        CasRow left = backend.change(name, null, backend.deadline(), row -> {
+                    existed[0] = row.limit != 0;
+                    row.resize(0);
+                })
+                .row();
+        if (left.isGone() && left.millisToTend().isPresent()) {
+            try (InterruptShield shield = new InterruptShield()) {
+                long wait = Math.min(CLOCK_PASSES_MILLIS, left.millisToTend().getAsLong());
+                shield.pause(TimeUnit.MILLISECONDS.toNanos(wait));
+            }
+            backend.tend(name);
+        }
         return existed[0];
     }
 

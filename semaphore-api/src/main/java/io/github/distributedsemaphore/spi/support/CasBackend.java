@@ -304,7 +304,7 @@ public final class CasBackend implements SemaphoreBackend {
 
     /**
      * Looks at a row again later, on the engine's threads: calls the next waiting client if the one that was called does not come, and
-     * removes what holders of a destroyed semaphore leave that never give it back.
+     * removes what is left of a destroyed semaphore.
      */
     void tendLater(String name, OptionalLong millis) {
         millis.ifPresent(wait -> {
@@ -316,7 +316,8 @@ public final class CasBackend implements SemaphoreBackend {
         });
     }
 
-    private void tend(String name) {
+    /** Does what {@link #tendLater} is for, now. */
+    void tend(String name) {
         tended.remove(name);
         if (closed) {
             return;

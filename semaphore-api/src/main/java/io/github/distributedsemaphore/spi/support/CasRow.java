@@ -157,14 +157,19 @@ final class CasRow {
         return words;
     }
 
-    /** Whether a semaphore that is created in this millisecond, after this one is removed, would repeat epochs. */
-    boolean isAheadOfClock() {
-        return lastEpoch >= clock * EPOCHS_PER_MILLI;
+    /** Whether there is neither a semaphore nor a holder. */
+    boolean isGone() {
+        return limit == 0 && held.isEmpty();
     }
 
-    /** Returns the stored form; nothing where there is neither a semaphore nor a holder. */
+    /** How long a semaphore that is created after this one is removed would repeat epochs: from its clock on, in milliseconds. */
+    private long millisAheadOfClock() {
+        return Math.max(0, lastEpoch / EPOCHS_PER_MILLI - clock + 1);
+    }
+
+    /** Returns the stored form; nothing if it is gone, and nobody who creates it anew would repeat its epochs. */
     String encode() {
-        if (limit == 0 && held.isEmpty()) {
+        if (isGone() && millisAheadOfClock() == 0) {
             return "";
         }
         StringBuilder text = new StringBuilder(FORMAT + " " + limit + " " + lastEpoch);
@@ -205,10 +210,14 @@ final class CasRow {
         return first;
     }
 
-    /** When somebody has to look again: at the end of the first call, and at that of the last lease of a semaphore that is destroyed. */
+    /** When somebody has to look again: at the end of the first call, and when a semaphore that is destroyed can be removed. */
     OptionalLong millisToTend() {
+        if (isGone()) {
+            long ahead = millisAheadOfClock();
+            return ahead == 0 ? OptionalLong.empty() : OptionalLong.of(ahead);
+        }
         long end = firstCallEnd();
-        if (limit == 0 && !held.isEmpty()) {
+        if (limit == 0) {
             end = held.values().stream().mapToLong(Held::end).max().getAsLong();
         }
         return end == NEVER ? OptionalLong.empty() : OptionalLong.of(Math.max(0, end - clock) + 1);
@@ -216,7 +225,7 @@ final class CasRow {
 
     /** Nothing is left of a destroyed semaphore: its entry goes. */
     void removeIfGone() {
-        changed |= limit == 0 && held.isEmpty();
+        changed |= isGone() && millisAheadOfClock() == 0;
     }
 
     void touch() {

@@ -216,6 +216,32 @@ class CasBackendTest {
         assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
     }
 
+    /** Another client may be granted a slot in the very millisecond of the destruction. */
+    @Test
+    void epochsRiseAlsoIfItIsDestroyedAndCreatedAgainInOneMillisecond() {
+        List<Hold> before = take(session, 2);
+        ExchangeResult unused = session.exchange(request(before));
+
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        assertThat(backend.admin().names()).isEmpty();
+        create();
+
+        assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
+    }
+
+    @Test
+    void whatIsDestroyedInTheMillisecondOfAGrantIsRemovedAfterIt() {
+        ExchangeResult unused = session.exchange(request(take(session, 2)));
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        assertThat(store.isEmpty())
+                .as("removed before the clock passed its epochs")
+                .isFalse();
+
+        store.passes(2);
+
+        await().until(store::isEmpty);
+    }
+
     private static ExchangeRequest waiting(List<Hold> giveBack, Integer... wants) {
         return new ExchangeRequest(giveBack, List.of(wants), 10, true);
     }
