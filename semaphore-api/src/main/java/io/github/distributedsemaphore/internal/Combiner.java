@@ -1,9 +1,12 @@
 package io.github.distributedsemaphore.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -68,7 +71,7 @@ final class Combiner {
         boolean wakeToDrive();
     }
 
-    final CoordinatorLock lock;
+    final Lock lock;
     private final Environment environment;
 
     @GuardedBy("lock")
@@ -93,7 +96,7 @@ final class Combiner {
     @GuardedBy("lock")
     private @Nullable Thread closer;
 
-    Combiner(CoordinatorLock lock, Environment environment) {
+    Combiner(Lock lock, Environment environment) {
         this.lock = lock;
         this.environment = environment;
     }
@@ -338,5 +341,59 @@ final class Combiner {
     @GuardedBy("lock")
     private Work work() {
         return Objects.requireNonNull(work, "a combiner without work");
+    }
+
+    /**
+     * A lock under which wake-ups can be ordered that happen when it is free again. A thread that is woken under the lock runs
+     * straight into it, and the waker keeps all others out for as long as it takes to wake one.
+     */
+    static class Lock extends ReentrantLock {
+        private static final long serialVersionUID = 1L;
+
+        /** Guarded by this lock. */
+        private transient List<Runnable> wakeUps = new ArrayList<>();
+
+        /** Guarded by this lock. */
+        private transient List<Runnable> news = new ArrayList<>();
+
+        /** Under the lock: runs it as soon as the lock is free, on this thread. */
+        void wakeAfterwards(Runnable wakeUp) {
+            assert isHeldByCurrentThread() : "a wake-up ordered without the lock could come late or never";
+            wakeUps.add(wakeUp);
+        }
+
+        /** Under the lock: the same, after all wake-ups. No thread that got a permit waits for a listener. */
+        void tellAfterwards(Runnable one) {
+            assert isHeldByCurrentThread() : "news without the lock could come in the wrong order";
+            news.add(one);
+        }
+
+        @Override
+        public void unlock() {
+            if (getHoldCount() != 1 || (wakeUps.isEmpty() && news.isEmpty())) {
+                super.unlock();
+                return;
+            }
+            List<Runnable> due = wakeUps.isEmpty() ? List.of() : wakeUps;
+            if (!due.isEmpty()) {
+                wakeUps = new ArrayList<>();
+            }
+            List<Runnable> told = news.isEmpty() ? List.of() : news;
+            if (!told.isEmpty()) {
+                news = new ArrayList<>();
+            }
+            super.unlock();
+            due.forEach(Lock::quietly);
+            told.forEach(Lock::quietly);
+        }
+
+        /** One that fails, for want of a thread perhaps, keeps no other from being woken. */
+        private static void quietly(Runnable wakeUp) {
+            try {
+                wakeUp.run();
+            } catch (RuntimeException | Error e) {
+                LOG.error("A wake-up of the semaphore client failed", e);
+            }
+        }
     }
 }

@@ -84,7 +84,7 @@ final class Coordinator implements HeldPermit.Owner {
             Environment environment,
             Outage.Retries retries,
             Ledger.Listeners listeners,
-            CoordinatorLock lock) {
+            Combiner.Lock lock) {
         this.name = name;
         this.backend = backend;
         this.environment = environment;
@@ -157,9 +157,9 @@ final class Coordinator implements HeldPermit.Owner {
     // Release
 
     @Override
-    public List<PendingRelease> release(List<HeldPermit> permits) {
+    public List<PendingWork.Release> release(List<HeldPermit> permits) {
         Thread caller = Thread.currentThread();
-        List<PendingRelease> releases = new ArrayList<>(permits.size());
+        List<PendingWork.Release> releases = new ArrayList<>(permits.size());
         BooleanSupplier reported = () -> areReported(releases);
         Combiner.Step first;
         combiner.lock.lock();
@@ -174,8 +174,8 @@ final class Coordinator implements HeldPermit.Owner {
         return releases;
     }
 
-    private static boolean areReported(List<PendingRelease> releases) {
-        for (PendingRelease release : releases) {
+    private static boolean areReported(List<PendingWork.Release> releases) {
+        for (PendingWork.Release release : releases) {
             if (!release.isReported()) {
                 return false;
             }
@@ -185,7 +185,7 @@ final class Coordinator implements HeldPermit.Owner {
 
     @Override
     public void releaseQuietly(List<HeldPermit> permits) {
-        for (PendingRelease release : release(permits)) {
+        for (PendingWork.Release release : release(permits)) {
             try {
                 release.outcome();
             } catch (RuntimeException e) {
@@ -199,9 +199,10 @@ final class Coordinator implements HeldPermit.Owner {
     }
 
     @Override
-    public <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<PendingRelease>, T> outcome) {
+    public <T> CompletableFuture<T> releaseAsync(
+            List<HeldPermit> permits, Function<List<PendingWork.Release>, T> outcome) {
         CompletableFuture<T> released = new CompletableFuture<>();
-        List<PendingRelease> releases = new ArrayList<>(permits.size());
+        List<PendingWork.Release> releases = new ArrayList<>(permits.size());
         AtomicInteger left = new AtomicInteger(permits.size());
         Runnable complete = () -> Questions.askFor(environment, released, () -> outcome.apply(releases));
         releaseInBackground(permits, releases, () -> {
@@ -217,7 +218,8 @@ final class Coordinator implements HeldPermit.Owner {
         releaseInBackground(permits, new ArrayList<>(permits.size()), () -> {});
     }
 
-    private void releaseInBackground(List<HeldPermit> permits, List<PendingRelease> releases, Runnable whenReported) {
+    private void releaseInBackground(
+            List<HeldPermit> permits, List<PendingWork.Release> releases, Runnable whenReported) {
         combiner.lock.lock();
         try {
             giveUp(permits, releases, whenReported);
@@ -229,10 +231,10 @@ final class Coordinator implements HeldPermit.Owner {
 
     /** What is run when one of them is reported runs under the lock. */
     @GuardedBy("combiner.lock")
-    private void giveUp(List<HeldPermit> permits, List<PendingRelease> releases, Runnable whenReported) {
+    private void giveUp(List<HeldPermit> permits, List<PendingWork.Release> releases, Runnable whenReported) {
         usage.noted();
         for (HeldPermit permit : permits) {
-            PendingRelease release = new PendingRelease(permit.hold(), whenReported);
+            PendingWork.Release release = new PendingWork.Release(permit.hold(), whenReported);
             releases.add(release);
             switch (permit.state()) {
                 case HELD -> slots.giveUp(permit, release, keeper.servesInOrder());
@@ -299,7 +301,7 @@ final class Coordinator implements HeldPermit.Owner {
     /** Gives everything back and ends the session; returns when that is done or was tried. */
     void close() {
         Thread caller = Thread.currentThread();
-        List<PendingRelease> releases;
+        List<PendingWork.Release> releases;
         Combiner.Step first;
         combiner.lock.lock();
         try {

@@ -215,7 +215,7 @@ final class Exchanges implements Combiner.Work {
     private void settle(PendingWork.Batch batch, ExchangeResult result) {
         outage.over();
         count(batch, true);
-        for (PendingRelease release : batch.releases()) {
+        for (PendingWork.Release release : batch.releases()) {
             boolean lost = result.lost().contains(release.hold().hold());
             release.done(lost ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
         }

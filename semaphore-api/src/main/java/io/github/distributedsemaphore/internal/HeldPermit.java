@@ -41,13 +41,13 @@ final class HeldPermit implements Permit {
         Verification verify(HeldPermit permit);
 
         /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
-        List<PendingRelease> release(List<HeldPermit> permits);
+        List<PendingWork.Release> release(List<HeldPermit> permits);
 
         /** Releases permits for a caller that expects no exception. */
         void releaseQuietly(List<HeldPermit> permits);
 
         /** Releases permits without waiting, and without a thread that waits. The future completes on a worker. */
-        <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<PendingRelease>, T> outcome);
+        <T> CompletableFuture<T> releaseAsync(List<HeldPermit> permits, Function<List<PendingWork.Release>, T> outcome);
     }
 
     private final Owner owner;
@@ -257,10 +257,10 @@ final class HeldPermit implements Permit {
             return outcomes(owner.release(permits));
         }
 
-        private static List<ReleaseOutcome> outcomes(List<PendingRelease> releases) {
+        private static List<ReleaseOutcome> outcomes(List<PendingWork.Release> releases) {
             List<ReleaseOutcome> outcomes = new ArrayList<>();
             RuntimeException failure = null;
-            for (PendingRelease release : releases) {
+            for (PendingWork.Release release : releases) {
                 try {
                     outcomes.add(release.outcome());
                 } catch (RuntimeException e) {

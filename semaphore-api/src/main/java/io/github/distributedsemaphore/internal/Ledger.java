@@ -24,7 +24,7 @@ final class Ledger {
     static final long UNKNOWN = -1;
 
     private final String name;
-    private final CoordinatorLock lock;
+    private final Combiner.Lock lock;
     private final Environment environment;
     private final Listeners listeners;
 
@@ -41,7 +41,7 @@ final class Ledger {
     private long renewals;
     private long failedRenewals;
 
-    Ledger(String name, CoordinatorLock lock, Environment environment, Listeners listeners) {
+    Ledger(String name, Combiner.Lock lock, Environment environment, Listeners listeners) {
         this.name = name;
         this.lock = lock;
         this.environment = environment;

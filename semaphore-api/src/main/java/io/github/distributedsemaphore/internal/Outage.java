@@ -95,7 +95,7 @@ final class Outage {
         }
         RuntimeException notSent = Failures.notSent(name, failure);
         queue.takeAttemptsUntil(batch.sent()).forEach(call -> call.fail(notSent));
-        List<PendingRelease> postponed = work.postponeLeftOut();
+        List<PendingWork.Release> postponed = work.postponeLeftOut();
         if (!postponed.isEmpty()) {
             unconfirmed(postponed, failure);
             retryLater();
@@ -103,7 +103,7 @@ final class Outage {
     }
 
     /** Holds that could not be given back now stay pending; their callers do not wait for it. */
-    private void postpone(List<PendingRelease> postponed, RuntimeException failure) {
+    private void postpone(List<PendingWork.Release> postponed, RuntimeException failure) {
         if (postponed.isEmpty()) {
             return;
         }
@@ -116,7 +116,7 @@ final class Outage {
         retryLater();
     }
 
-    private void unconfirmed(List<PendingRelease> releases, RuntimeException failure) {
+    private void unconfirmed(List<PendingWork.Release> releases, RuntimeException failure) {
         RuntimeException unconfirmed = Failures.unconfirmed(name, failure);
         releases.forEach(release -> release.failed(unconfirmed));
     }

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -17,7 +18,7 @@ final class PendingWork {
     private final Environment environment;
     private final long turnNanos;
 
-    private final List<PendingRelease> releases = new ArrayList<>();
+    private final List<Release> releases = new ArrayList<>();
     private boolean returnsDue;
 
     /** How many of them, counted from the first, were due and found no room in the last request. */
@@ -84,37 +85,37 @@ final class PendingWork {
         ask |= head != null && !head.isAttempted();
     }
 
-    void giveBack(PendingRelease release) {
+    void giveBack(Release release) {
         releases.add(release);
         returnsDue = true;
         resolveDue = true;
     }
 
     /** These could not be given back: they stay pending until there is another reason, or {@link #retry}. */
-    void keep(List<PendingRelease> postponed) {
+    void keep(List<Release> postponed) {
         releases.addAll(postponed);
     }
 
-    List<PendingRelease> pending() {
+    List<Release> pending() {
         return List.copyOf(releases);
     }
 
-    List<PendingRelease> takePending() {
-        List<PendingRelease> taken = takeFirst(releases.size());
+    List<Release> takePending() {
+        List<Release> taken = takeFirst(releases.size());
         leftOut = 0;
         return taken;
     }
 
-    private List<PendingRelease> takeFirst(int number) {
-        List<PendingRelease> first = releases.subList(0, number);
-        List<PendingRelease> taken = List.copyOf(first);
+    private List<Release> takeFirst(int number) {
+        List<Release> first = releases.subList(0, number);
+        List<Release> taken = List.copyOf(first);
         first.clear();
         return taken;
     }
 
     /** Postpones what found no room in the last request, as that failed: it stays pending until {@link #retry}. */
-    List<PendingRelease> postponeLeftOut() {
-        List<PendingRelease> postponed = List.copyOf(releases.subList(0, leftOut));
+    List<Release> postponeLeftOut() {
+        List<Release> postponed = List.copyOf(releases.subList(0, leftOut));
         returnsDue = releases.size() > leftOut;
         leftOut = 0;
         return postponed;
@@ -202,7 +203,7 @@ final class PendingWork {
             calls.addAll(queue.front());
         }
         calls.forEach(AcquireCall::sent);
-        List<PendingRelease> taken = takeFirst(Math.min(releases.size(), ExchangeRequest.MOST_GIVE_BACKS));
+        List<Release> taken = takeFirst(Math.min(releases.size(), ExchangeRequest.MOST_GIVE_BACKS));
         leftOut = releases.size();
         returnsDue = leftOut > 0;
         return Batch.of(taken, calls, epochs, queue.isAnyoneWaiting(), generation, environment.nanoTime());
@@ -217,21 +218,16 @@ final class PendingWork {
      * @param generation the session it was collected for
      * @param sent when, in nanoseconds of the environment
      */
-    record Batch(
-            List<PendingRelease> releases,
-            List<AcquireCall> calls,
-            ExchangeRequest request,
-            int generation,
-            long sent) {
+    record Batch(List<Release> releases, List<AcquireCall> calls, ExchangeRequest request, int generation, long sent) {
         static Batch of(
-                List<PendingRelease> releases,
+                List<Release> releases,
                 List<AcquireCall> calls,
                 int epochs,
                 boolean waiting,
                 int generation,
                 long sent) {
             List<Hold> giveBack = new ArrayList<>(releases.size());
-            for (PendingRelease release : releases) {
+            for (Release release : releases) {
                 giveBack.add(release.hold().hold());
             }
             List<Integer> wants = new ArrayList<>(calls.size());
@@ -266,6 +262,59 @@ final class PendingWork {
                 throw new IllegalStateException("the backend answered " + result.answers() + " to wants of " + wants);
             }
             return result;
+        }
+    }
+
+    /**
+     * A hold on its way back to the backend. It stays pending until the backend confirmed it, also when the caller that
+     * released it has ended because this could not be confirmed in time. Guarded by the coordinator's lock; {@link
+     * #isReported} may be asked by any thread, and the outcome read once it is reported.
+     */
+    static final class Release {
+        private final SlotHold hold;
+        private final Runnable wake;
+        private volatile boolean reported;
+        private ReleaseOutcome outcome = ReleaseOutcome.RELEASED;
+        private @Nullable RuntimeException failure;
+
+        Release(SlotHold hold, Runnable wake) {
+            this.hold = hold;
+            this.wake = wake;
+        }
+
+        SlotHold hold() {
+            return hold;
+        }
+
+        boolean isReported() {
+            return reported;
+        }
+
+        void done(ReleaseOutcome found) {
+            if (!reported) {
+                outcome = found;
+                report();
+            }
+        }
+
+        void failed(RuntimeException cause) {
+            if (!reported) {
+                failure = cause;
+                report();
+            }
+        }
+
+        private void report() {
+            reported = true;
+            wake.run();
+        }
+
+        /** Only when reported. */
+        ReleaseOutcome outcome() {
+            if (failure != null) {
+                throw Failures.forCaller(failure);
+            }
+            return outcome;
         }
     }
 }

@@ -127,7 +127,7 @@ final class Slots {
      *
      * @param inOrder whether the backend serves clients in their order
      */
-    void giveUp(HeldPermit permit, PendingRelease release, boolean inOrder) {
+    void giveUp(HeldPermit permit, PendingWork.Release release, boolean inOrder) {
         permit.markReleased();
         SlotHold hold = permit.hold();
         long now = environment.nanoTime();
@@ -168,7 +168,7 @@ final class Slots {
                 && !hold.validUntil().isPast(now);
     }
 
-    private void giveBack(PendingRelease release) {
+    private void giveBack(PendingWork.Release release) {
         remove(release.hold());
         work.giveBack(release);
     }
@@ -176,18 +176,18 @@ final class Slots {
     /** The backend does not hint a client at what it gave back itself, so it is asked again for waiting callers. */
     private void giveBackUnasked(SlotHold hold) {
         work.ask();
-        giveBack(new PendingRelease(hold, () -> {}));
+        giveBack(new PendingWork.Release(hold, () -> {}));
     }
 
     /** The client closes: every permit is released, and what is run when a release is reported runs under the lock. */
-    List<PendingRelease> giveBackAll(Runnable whenReported) {
-        List<PendingRelease> releases = new ArrayList<>();
+    List<PendingWork.Release> giveBackAll(Runnable whenReported) {
+        List<PendingWork.Release> releases = new ArrayList<>();
         for (SlotHold hold : all()) {
             HeldPermit permit = hold.permit();
             if (permit != null) {
                 permit.markReleased();
             }
-            PendingRelease release = new PendingRelease(hold, whenReported);
+            PendingWork.Release release = new PendingWork.Release(hold, whenReported);
             releases.add(release);
             giveBack(release);
         }

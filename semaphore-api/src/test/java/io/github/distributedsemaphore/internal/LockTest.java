@@ -20,7 +20,7 @@ class LockTest {
             new MemoryServer(environment::nanoTime, Duration.ofSeconds(9), MemoryServer.ALL, environment::execute);
     private final Counted lock = new Counted();
 
-    private static final class Counted extends CoordinatorLock {
+    private static final class Counted extends Combiner.Lock {
         private static final long serialVersionUID = 1L;
         private int taken;
 

@@ -49,7 +49,7 @@ final class ModuleRulesTest {
     private static final int MOST_FILES = 22;
 
     /** Packages that were larger when the limit came: they may shrink, and then the number here shrinks with them. */
-    private static final Map<String, Integer> LARGER = Map.of("", 33, ".internal", 26);
+    private static final Map<String, Integer> LARGER = Map.of("", 33, ".internal", 23);
 
     @ArchTest
     static void packagesHaveRoomsThatOneFindsAtFirstLook(JavaClasses types) {
