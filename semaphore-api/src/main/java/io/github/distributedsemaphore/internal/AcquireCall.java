@@ -120,9 +120,12 @@ final class AcquireCall implements Combiner.Caller {
 
     /** Whether the thread that waits was woken to do what there is to do; once for each time. Only by that thread. */
     boolean takeWakeUp() {
-        boolean was = wokenToDrive;
+        if (!wokenToDrive) {
+            // Nothing is written then: another thread may set it just now.
+            return false;
+        }
         wokenToDrive = false;
-        return was;
+        return true;
     }
 
     /** From now on one attempt and no more. */

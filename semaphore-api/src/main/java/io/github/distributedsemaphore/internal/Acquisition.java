@@ -68,9 +68,20 @@ final class Acquisition {
         combiner.driveUntil(submit(call, call::isDone, null), call::isDone);
         List<HeldPermit> granted = call.outcome();
         if (!areSure(granted)) {
-            throw Failures.late(coordinator.name());
+            throw notSure();
         }
         return granted;
+    }
+
+    /** Why a permit that was granted is not handed out. */
+    private RuntimeException notSure() {
+        combiner.lock.lock();
+        try {
+            RuntimeException refusal = queue.refusal();
+            return refusal == null ? Failures.late(coordinator.name()) : refusal;
+        } finally {
+            combiner.lock.unlock();
+        }
     }
 
     /** Waits. Empty if the time is over. */

@@ -64,14 +64,17 @@ final class EngineClient implements SemaphoreClient {
         EngineSemaphore known = semaphores.find(name);
         if (known == null) {
             check(name);
-            known = semaphores.findOrMake(name);
+            known = semaphores.findOrMake(name, this::abortIfClosed);
         }
-        if (closed.get()) {
-            // Closed while it was put there: the closing thread may not have seen it.
-            known.coordinator().abort();
-            requireOpen();
-        }
+        requireOpen();
         return known;
+    }
+
+    /** Closed while it was put there: the closing thread may not have seen it. One that was there before is that thread's to close. */
+    private void abortIfClosed(EngineSemaphore made) {
+        if (closed.get()) {
+            made.coordinator().abort();
+        }
     }
 
     /** Which names a semaphore may have. */
@@ -278,15 +281,23 @@ final class EngineClient implements SemaphoreClient {
             return entry == null ? null : entry.get();
         }
 
-        EngineSemaphore findOrMake(String name) {
+        EngineSemaphore findOrMake(String name, Consumer<EngineSemaphore> whenMade) {
             removeForgotten();
-            EngineSemaphore[] kept = new EngineSemaphore[1];
+            EngineSemaphore[] found = new EngineSemaphore[1];
+            boolean[] made = new boolean[1];
             Entry unused = entries.compute(name, (key, known) -> {
-                EngineSemaphore semaphore = known == null ? null : known.get();
-                kept[0] = semaphore == null ? maker.apply(key) : semaphore;
-                return semaphore == null ? made(key, kept[0]) : known;
+                found[0] = known == null ? null : known.get();
+                made[0] = found[0] == null;
+                if (!made[0]) {
+                    return known;
+                }
+                found[0] = maker.apply(key);
+                return made(key, found[0]);
             });
-            return kept[0];
+            if (made[0]) {
+                whenMade.accept(found[0]);
+            }
+            return found[0];
         }
 
         private Entry made(String name, EngineSemaphore semaphore) {

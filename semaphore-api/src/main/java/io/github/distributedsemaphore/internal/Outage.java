@@ -246,7 +246,7 @@ final class Outage {
             return;
         }
         PendingWork.Batch open = work.unresolved();
-        boolean sent = open != null && open.calls().contains(call);
+        boolean sent = call.isInFlight() || (open != null && open.calls().contains(call));
         String tried = Durations.format(Duration.ofMillis((environment.nanoTime() - start(call)) / 1_000_000));
         call.fail(sent ? Failures.unknownFor(name, tried, why) : Failures.awayFor(name, tried, why));
     }

@@ -206,12 +206,21 @@ final class Slots {
         for (SlotHold hold : asked) {
             if (renewal.lost().contains(hold.hold())) {
                 lost.add(hold.hold());
-            } else if (holds.get(hold.hold()) == hold) {
+            } else if (holds.get(hold.hold()) == hold && !isOver(hold)) {
                 hold.confirm(renewal.validUntil());
                 hold.retireIf(renewal.retired(), sent);
             }
         }
         lose(lost, "the backend does not count it as held any more", exchanging);
+    }
+
+    /** Whether the time of a hold is over. Its permit has been invalid since, and stays so, even if the backend confirms it now. */
+    private boolean isOver(SlotHold hold) {
+        boolean over = hold.validUntil().isPast(environment.nanoTime());
+        if (over) {
+            loseUnconfirmed(hold);
+        }
+        return over;
     }
 
     /** Slots above the limit are not handed on. */

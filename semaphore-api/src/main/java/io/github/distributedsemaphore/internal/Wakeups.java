@@ -107,6 +107,10 @@ final class Wakeups {
         BackendSession.Watch forgotten = watch;
         watch = null;
         watchTried = false;
+        // The next refusal wants it again. Without a session there is nothing to watch, and a wish would have the
+        // backend asked
+        // without a pause.
+        watchWanted = false;
         idle = false;
         return forgotten;
     }

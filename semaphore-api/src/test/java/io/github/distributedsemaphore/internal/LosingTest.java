@@ -166,6 +166,23 @@ class LosingTest {
     }
 
     @Test
+    void aRenewalWhoseAnswerIsReadTooLateDoesNotMakeAPermitValidAgain() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        permit.onLost(told::add);
+        List<Boolean> valid = new ArrayList<>();
+        stage.after("renew", () -> {
+            stage.environment.freeze(permit.validUntil().nanosFrom(stage.environment.nanoTime()));
+            valid.add(permit.isValid());
+        });
+        stage.pass(Stage.LEASE);
+        assertThat(valid).containsExactly(false);
+        assertThat(permit.isValid()).isFalse();
+        assertThat(told).hasSize(1);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
     void aRenewalThatRacesAReleaseReportsNoLoss() {
         Stage stage = new Stage(2);
         Permit kept = stage.take();

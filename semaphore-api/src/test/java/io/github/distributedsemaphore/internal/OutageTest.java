@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
@@ -215,6 +216,45 @@ class OutageTest {
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("has not answered for 3s");
         assertThat(stage.environment.nanoTime() - start).isEqualTo(3_000_000_000L);
+    }
+
+    @Test
+    void aCallWhoseRequestIsUnderWayWhenItsTimeEndsIsNotToldThatNothingWasDone() {
+        Stage stage = new Stage(1);
+        stage.before("exchange", () -> {
+            throw down;
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofSeconds(5));
+        stage.before("exchange", () -> {
+            stage.passMillis(6_000);
+            assertThat(failureOf(waiting)).isInstanceOf(OutcomeUnknownException.class);
+        });
+        stage.passMillis(8_000);
+        assertThat(stage.requests.get(0).wants())
+                .as("what the server did afterwards")
+                .containsExactly(1);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void aSessionThatCannotBeOpenedAgainWhileItsWatchIsWantedIsNotTriedWithoutPause() {
+        Stage stage = new Stage(1);
+        Permit held = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(3_000);
+        int before = stage.calls("open");
+        for (int i = 0; i < 1_000; i++) {
+            stage.before("open", () -> {
+                throw down;
+            });
+        }
+        Objects.requireNonNull(stage.heard).ended("a test");
+        stage.passMillis(1_000);
+        assertThat(stage.calls("open") - before).as("attempts in a second").isLessThan(20);
+
+        held.close();
+        stage.pass(Duration.ofHours(1));
+        assertThat(waiting).isDone();
     }
 
     @Test

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
@@ -99,6 +101,59 @@ class RealThreadsTest {
         assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
         semaphore.acquire(Duration.ofSeconds(10)).close();
         go.countDown();
+    }
+
+    @Test
+    void whoAsksForASemaphoreWhileItsClientClosesLosesNoPermitOfIt() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            SemaphoreClient closing = client(Link.DIRECT);
+            List<PermitLoss> losses = new CopyOnWriteArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                closing.admin().create(NAME + i, 1);
+                closing.semaphore(NAME + i).acquire().onLost(losses::add);
+            }
+            CountDownLatch asking = new CountDownLatch(1);
+            CompletableFuture<Void> asked = CompletableFuture.runAsync(() -> {
+                for (int i = 0; true; i++) {
+                    closing.semaphore(NAME + i % 20);
+                    asking.countDown();
+                }
+            });
+            asking.await();
+            closing.close();
+            assertThatThrownBy(() -> asked.get(10, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(SemaphoreClosedException.class);
+            assertThat(losses).as("losses in round %s", round).isEmpty();
+            for (int i = 0; i < 20; i++) {
+                assertThat(client.semaphore(NAME + i).availablePermits()).isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void aWakeUpIsNotLostWhenItsThreadJustLooksForOne() throws Exception {
+        AcquireCall call = new AcquireCall(1, Deadline.NEVER, false, () -> {}, () -> {});
+        AtomicInteger sent = new AtomicInteger();
+        AtomicInteger taken = new AtomicInteger();
+        int rounds = 200_000;
+        CompletableFuture<Void> waker = CompletableFuture.runAsync(() -> {
+            for (int round = 1; round <= rounds; round++) {
+                call.wakeToDrive();
+                sent.set(round);
+                while (taken.get() < round) {
+                    Thread.onSpinWait();
+                }
+            }
+        });
+        for (int round = 1; round <= rounds; round++) {
+            boolean lastLook = false;
+            while (!call.takeWakeUp()) {
+                assertThat(lastLook).as("wake-up %s is lost", round).isFalse();
+                lastLook = sent.get() == round;
+            }
+            taken.set(round);
+        }
+        waker.get(10, TimeUnit.SECONDS);
     }
 
     @Test
