@@ -141,12 +141,20 @@ final class Connections implements AutoCloseable {
 
     private Connection opened() {
         try {
-            Connection connection = opener.call();
-            // A pool may lend it with the settings of somebody's transactions.
-            connection.setAutoCommit(true);
-            return connection;
+            return withOwnTransactions(opener.call());
         } catch (Exception e) {
             throw new CompletionException(e);
+        }
+    }
+
+    /** A pool may lend it with the settings of somebody's transactions. */
+    private static Connection withOwnTransactions(Connection connection) throws SQLException {
+        try {
+            connection.setAutoCommit(true);
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            closeQuietly(connection);
+            throw e;
         }
     }
 
@@ -210,7 +218,7 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    private static void closeQuietly(Connection connection) {
+    static void closeQuietly(Connection connection) {
         try {
             connection.close();
         } catch (SQLException e) {

@@ -19,7 +19,11 @@ import org.jspecify.annotations.Nullable;
 enum Dialect {
     POSTGRESQL("PostgreSQL", "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"),
     H2("H2", "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP)"),
-    MARIADB("MariaDB", "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)");
+    /** By UTC: local time goes back, or jumps, when summer time ends. */
+    MARIADB("MariaDB", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000");
+
+    /** H2: the connection is broken, the database is closed, and the same while the JVM ends. */
+    private static final Set<String> ENDS_CONNECTION_TO_H2 = Set.of("90067", "90098", "90121");
 
     private static final Set<String> NO_TABLE = Set.of("42P01", "3F000", "42S02", "42S03", "42S04");
     /** PostgreSQL; H2; MariaDB says 42000 for much, and tells by the number. */
@@ -110,7 +114,11 @@ enum Dialect {
     /** Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. */
     static boolean endsConnection(SQLException e) {
         String state = state(e);
-        return state.startsWith("08") || state.startsWith("57P") || state.startsWith("58") || state.startsWith("XX");
+        return state.startsWith("08")
+                || state.startsWith("57P")
+                || state.startsWith("58")
+                || state.startsWith("XX")
+                || ENDS_CONNECTION_TO_H2.contains(state);
     }
 
     private static String state(SQLException e) {

@@ -90,9 +90,11 @@ final class PostgresHints implements AutoCloseable {
                 lastWatched = watched.isEmpty() ? lastWatched : System.nanoTime();
             }
             execute(opened, "UNLISTEN *");
-            opened.close();
+            Connections.closeQuietly(opened);
         } finally {
             Connections.abort(opened);
+            // A pool counts it as lent until then, whatever became of it.
+            Connections.closeQuietly(opened);
         }
     }
 

@@ -94,10 +94,20 @@ final class FileMutex {
                 throw new Call.BusyException(path, describeHolder());
             }
             lock = taken;
-            if (current.isInPlace()) {
+            if (isInPlace(current)) {
                 return;
             }
             closeFile();
+        }
+    }
+
+    /** An error must not leave the lock behind, which would keep all processes out. */
+    private boolean isInPlace(LockFile current) throws IOException {
+        try {
+            return current.isInPlace();
+        } catch (IOException | RuntimeException e) {
+            release();
+            throw e;
         }
     }
 

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -88,6 +89,21 @@ class StoredStateTest {
             over.set(true);
             maker.get();
         }
+    }
+
+    /** As when an operator takes away a right for a moment. */
+    @Test
+    void theMutexIsGivenBackIfItsFileCannotBeLookedAt() throws IOException {
+        Hold hold = takeOne(session);
+        Path aside = directory.resolve("aside");
+        Files.move(jobs, aside);
+        Files.createFile(jobs);
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(SemaphoreException.class);
+        Files.delete(jobs);
+        Files.move(aside, jobs);
+
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(takeHolds(session, 2)).hasSize(2);
     }
 
     private void othersWork() {

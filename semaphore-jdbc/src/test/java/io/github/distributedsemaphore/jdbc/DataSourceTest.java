@@ -1,0 +1,110 @@
+package io.github.distributedsemaphore.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/** A pool of the application gets each connection back that it lends, also one that is broken. */
+class DataSourceTest {
+    private static final String LISTENING = "SELECT pid FROM pg_stat_activity WHERE application_name = 'counted'"
+            + " AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')";
+
+    private final PostgresServer server = PostgresServer.shared();
+    private final AtomicInteger lent = new AtomicInteger();
+    private boolean refusesSettings;
+
+    private DataSource pool() {
+        PGSimpleDataSource database = new PGSimpleDataSource();
+        database.setServerNames(new String[] {"127.0.0.1"});
+        database.setPortNumbers(new int[] {server.port()});
+        database.setDatabaseName(PostgresServer.DATABASE);
+        database.setUser(PostgresServer.USER);
+        database.setPassword(PostgresServer.PASSWORD);
+        database.setApplicationName("counted");
+        return proxy(DataSource.class, database, () -> {});
+    }
+
+    /** Counts connections as a pool does: from when it lends one until that is closed, however it ended. */
+    private <T> T proxy(Class<T> type, T target, Runnable whenClosed) {
+        return type.cast(Proxy.newProxyInstance(
+                DataSourceTest.class.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    String name = method.getName();
+                    if (name.equals("hashCode")) {
+                        return System.identityHashCode(self);
+                    }
+                    if (name.equals("equals")) {
+                        return self == arguments[0];
+                    }
+                    if (name.equals("close")) {
+                        whenClosed.run();
+                    }
+                    if (name.equals("setAutoCommit") && refusesSettings) {
+                        throw new SQLException("the connection is gone", "HY000");
+                    }
+                    try {
+                        Object result = method.invoke(target, arguments);
+                        return result instanceof Connection connection
+                                        && method.getName().equals("getConnection")
+                                ? lend(connection)
+                                : result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
+    }
+
+    private Connection lend(Connection connection) {
+        lent.incrementAndGet();
+        AtomicInteger open = new AtomicInteger(1);
+        return proxy(Connection.class, connection, () -> lent.addAndGet(-open.getAndSet(0)));
+    }
+
+    private SemaphoreClient client() {
+        return SemaphoreClient.builder(JdbcSemaphores.over(pool(), "counted", Map.of("table", "counted")))
+                .connect();
+    }
+
+    @Test
+    void aBrokenConnectionThatListensGoesBack() throws Exception {
+        try (SemaphoreClient client = client()) {
+            client.admin().create("jobs", 1);
+            Permit held = client.semaphore("jobs").acquire(Duration.ofSeconds(5));
+            CompletableFuture<Permit> waiting = client.semaphore("jobs").acquireAsync();
+            for (int i = 0; i < 3; i++) {
+                List<String> listening = await().until(() -> server.query(LISTENING), found -> found.size() == 1);
+                server.execute("SELECT pg_terminate_backend(" + listening.get(0) + ")");
+                await().until(() -> !server.query(LISTENING).contains(listening.get(0)));
+            }
+            await().untilAsserted(() -> assertThat(lent).as("connections lent").hasValueLessThanOrEqualTo(1));
+            held.close();
+            waiting.join().close();
+        }
+        await().untilAsserted(() -> assertThat(lent).as("connections lent").hasValue(0));
+        server.execute("DROP TABLE counted");
+    }
+
+    @Test
+    void oneThatTakesNoSettingGoesBack() {
+        try (SemaphoreClient client = client()) {
+            refusesSettings = true;
+            assertThatThrownBy(() -> client.admin().create("jobs", 1)).isInstanceOf(BackendUnavailableException.class);
+            assertThat(lent).hasValue(0);
+        }
+    }
+}
