@@ -189,7 +189,8 @@ final class Wakeups {
 
     private void askIfDue(long now) {
         if (!recheck.isPast(now)) {
-            arm(recheck);
+            // Never, if they are asked for at this moment. If they are granted, somebody has to close the watch.
+            arm(recheck.isNever() ? Deadline.at(now + LINGER_NANOS) : recheck);
             return;
         }
         recheck = Deadline.NEVER;

@@ -142,6 +142,29 @@ class WakingUpTest {
     }
 
     @Test
+    void theWatchIsClosedAlsoIfItsTimeEndsWhileTheNextCallerIsGranted() {
+        Stage stage = new Stage(1, "recheck=40ms");
+        Permit other = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(1);
+        other.release();
+        stage.settle();
+        waiting.join().release();
+        // The time at which it would have asked again.
+        stage.passMillis(40);
+        stage.before("exchange", () -> stage.passMillis(51));
+        CompletableFuture<Permit> granted = stage.semaphore.acquireAsync();
+        stage.settle();
+        granted.join().close();
+        stage.passMillis(1_000);
+
+        stage.takeAsOther();
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).isEqualTo(2);
+    }
+
+    @Test
     void theWatchIsKeptFromOneWaiterToTheNext() {
         Stage stage = new Stage(1, "recheck=40ms");
         Permit other = stage.takeAsOther();
