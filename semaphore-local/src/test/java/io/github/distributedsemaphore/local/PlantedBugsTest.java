@@ -128,6 +128,13 @@ class PlantedBugsTest {
                     "end(Coordinator::close); } else { awaitingEnd.add(Thread.currentThread()); await(() -> ended); }",
                     "end(Coordinator::close); }"),
             engine(
+                    "asking for a semaphore while its client closes aborts it",
+                    "2.3",
+                    "a client that",
+                    "EngineClient.java",
+                    "this::abortIfClosed); } requireOpen();",
+                    "this::abortIfClosed); } abortIfClosed(known); requireOpen();"),
+            engine(
                     "a time-out during its last attempt counts as a refusal",
                     "9.4",
                     "calls whose time was over",

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -18,6 +20,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
@@ -83,6 +87,42 @@ public abstract class LivenessRules {
         assertThat(tck.home().semaphore(name).tryAcquire(3))
                 .as("all permits of a client that was closed in order are free when close returned")
                 .isPresent();
+    }
+
+    @Test
+    @Rule({"2.3", "6.5"})
+    void whoAsksForASemaphoreWhileItsClientClosesTakesNoPermitOfIt(TckFixture tck) throws Exception {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            names.add(tck.create(1));
+        }
+        for (int unused : tck.repeat(200, BUDGET)) {
+            SemaphoreClient leaving = tck.client();
+            List<PermitLoss> losses = new CopyOnWriteArrayList<>();
+            for (String name : names) {
+                tck.take(leaving.semaphore(name), 1).get(0).onLost(losses::add);
+            }
+            CountDownLatch asking = new CountDownLatch(1);
+            Task<Boolean> asker = tck.spawn("asks for semaphores", () -> {
+                for (int i = 0; true; i++) {
+                    leaving.semaphore(names.get(i % names.size()));
+                    asking.countDown();
+                }
+            });
+            asking.await();
+            leaving.close();
+            asker.failure(SemaphoreClosedException.class);
+            for (String name : names) {
+                Permit next = tck.home()
+                        .semaphore(name)
+                        .tryAcquire()
+                        .orElseThrow(
+                                () -> new AssertionError("a client that was closed in order, while its semaphores were"
+                                        + " asked for, kept a permit of '" + name + "'"));
+                next.release();
+            }
+            assertThat(losses).as("losses of a client that is closed in order").isEmpty();
+        }
     }
 
     @Test
