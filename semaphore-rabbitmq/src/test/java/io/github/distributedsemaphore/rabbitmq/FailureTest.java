@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
@@ -165,5 +166,30 @@ class FailureTest {
         session.close();
         backend.admin().destroy(name);
         backend.close();
+    }
+
+    /** The broker blocks a connection that publishes when it next does, so that a renewal's probes may have no answer. */
+    @Test
+    void aRenewalUnderAnAlarmIsDoneBeforeThePermitsEndHoweverLongTheTimeOutIs() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        try (SemaphoreBackend backend = Rabbit.backend("?timeout=30s")) {
+            BackendSession session = backend.open(name, new Rabbit.News());
+            backend.admin().create(name, 20);
+            List<Hold> held = Rabbit.granted(Rabbit.take(session, 20).answers().get(0));
+            RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+            try {
+                long start = System.nanoTime();
+                Renewal renewal = session.renew(held);
+                assertThat(Duration.ofNanos(System.nanoTime() - start))
+                        .isLessThan(
+                                RabbitBackend.validity(Duration.ofSeconds(3)).dividedBy(2));
+                assertThat(renewal.lost()).isEmpty();
+                assertThat(renewal.retired()).isEmpty();
+            } finally {
+                RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+            }
+            session.close();
+            backend.admin().destroy(name);
+        }
     }
 }
