@@ -57,7 +57,7 @@ final class Collector {
         }
         boolean attempt = SlotSearch.isCertain(request);
         Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
-        while (holder.declareExclusive(names.collector(), budget.end()) != QueueAnswer.OK) {
+        while (!declare(holder, budget)) {
             long now = System.nanoTime();
             if (seen.isEmpty()) {
                 seen = OptionalLong.of(now);
@@ -70,6 +70,12 @@ final class Collector {
         }
         seen = OptionalLong.empty();
         ours = true;
+    }
+
+    private boolean declare(HolderConnection holder, CallBudget budget) throws LinkLostException {
+        // Without answer it would cost the connection.
+        budget.requireTime();
+        return holder.declareExclusive(names.collector(), budget.end()) == QueueAnswer.OK;
     }
 
     /** Ends an exchange. */

@@ -9,9 +9,12 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.agent.Signals;
 import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.link.Direction;
@@ -24,6 +27,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -240,9 +244,7 @@ class BoundTest {
         BackendSession other = backend.open("another " + name, new Rabbit.News());
         Hold hold = Rabbit.takeOne(session);
         try (LinkFault loss = proxy.loseAnswerTo("sem:client:", Ending.SILENCE)) {
-            RabbitServer.eval(
-                    "[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
-                            + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+            closeProbes();
             CompletableFuture<?> watching = CompletableFuture.runAsync(() -> other.watch(() -> {}));
             await().until(() -> loss.strikes() > 0);
             inTime(
@@ -252,6 +254,38 @@ class BoundTest {
             other.abort();
             backend.close();
             assertThat(watching).succeedsWithin(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void closeProbes() {
+        RabbitServer.eval("[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
+                + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+    }
+
+    @Test
+    void whatIsBegunTooLateToBeAnsweredCostsNoConnection() throws Exception {
+        List<String> lost = new CopyOnWriteArrayList<>();
+        String uri = "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort();
+        QueueNames names = new QueueNames(name);
+        try (RabbitConnections connections = new RabbitConnections(
+                        RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            HolderConnection holder = new HolderConnection(connections, "a test", lost::add, Deadline.NEVER);
+            LinkFault silence = proxy.stall(Direction.ANSWERS);
+            CallBudget late = new CallBudget(
+                    "a test", System.nanoTime() - Duration.ofMillis(3_500).toNanos(), Duration.ofSeconds(4));
+            TakenSlots taken = new TakenSlots(
+                    names,
+                    holder,
+                    new QueueSight(connections, probes),
+                    new FenceStream(connections, probes, names),
+                    late);
+            ExchangeRequest several = new ExchangeRequest(List.of(), List.of(2), 1, false);
+            assertThatThrownBy(() -> taken.declare(List.of(1))).isInstanceOf(BackendUnavailableException.class);
+            assertThatThrownBy(() -> new Collector(names).begin(several, holder, late))
+                    .isInstanceOf(BackendUnavailableException.class);
+            assertThat(lost).isEmpty();
+            silence.heal();
         }
     }
 
