@@ -231,6 +231,8 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         CallBudget budget = budget(renewalTime());
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
+            // A client that only holds has no other occasion to find out that it hears nothing.
+            backend.mailbox().keepOpen();
             long sent = System.nanoTime();
             Set<Hold> lost = lostOf(holds, budget);
             List<Hold> still =

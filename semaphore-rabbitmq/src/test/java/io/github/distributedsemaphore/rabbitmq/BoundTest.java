@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
@@ -23,12 +25,15 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -260,6 +265,37 @@ class BoundTest {
     private static void closeProbes() {
         RabbitServer.eval("[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
                 + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+    }
+
+    @Test
+    void whenOnlyTheConnectionOfTheProbesIsLostMessagesAreReceivedAndSentAgain() throws Exception {
+        SemaphoreBackend other = Rabbit.backend("");
+        BackendSession holding = admin.open(name, new Rabbit.News());
+        BackendSession waiting = other.open(name, new Rabbit.News());
+        QueueNames names = new QueueNames(name);
+        AtomicInteger offers = new AtomicInteger();
+        try (Connection observer = Rabbit.connection()) {
+            List<Hold> holds = Rabbit.granted(Rabbit.take(holding, 3).answers().get(0));
+            BackendSession.Watch watch = waiting.watch(offers::incrementAndGet);
+            closeProbes();
+            await().until(() -> !Rabbit.exists(observer, names.waiters()));
+            await("subscribed again").until(() -> {
+                assertThat(Rabbit.takeWaiting(waiting, 1).answers()).containsExactly(Answer.FULL);
+                return Rabbit.exists(observer, names.waiters());
+            });
+            // Whoever gives back has to notice first that it can send nothing.
+            Deque<Hold> held = new ArrayDeque<>(holds);
+            await("offered").until(() -> {
+                Rabbit.giveBack(holding, held.remove());
+                held.add(Rabbit.takeOne(holding));
+                return offers.get() > 0;
+            });
+            watch.close();
+        } finally {
+            holding.close();
+            waiting.close();
+            other.close();
+        }
     }
 
     @Test
