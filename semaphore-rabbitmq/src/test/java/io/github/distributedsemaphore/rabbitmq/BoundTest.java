@@ -250,6 +250,8 @@ class BoundTest {
         Hold hold = Rabbit.takeOne(session);
         try (LinkFault loss = proxy.loseAnswerTo("sem:client:", Ending.SILENCE)) {
             closeProbes();
+            // Before that it would bind once more on the connection that ends, and the answer to that is not to be had.
+            await().until(() -> proxy.openConnections() == 1);
             CompletableFuture<?> watching = CompletableFuture.runAsync(() -> other.watch(() -> {}));
             await().until(() -> loss.strikes() > 0);
             inTime(
