@@ -105,7 +105,7 @@ final class QueueSight {
         for (int from = first; from < queues.size(); from += MOST_AT_ONCE) {
             Prober prober = line.idleProber();
             if (prober == null) {
-                prober = connections.call(() -> new Prober(line.newChannel()), patience);
+                prober = connections.call(() -> new Prober(line.newChannel()), line::keep, patience);
             }
             prober.send(queues, from, Math.min(queues.size(), from + MOST_AT_ONCE));
             asked.add(prober);

@@ -91,12 +91,39 @@ class FailureTest {
                     new FenceStream(connections, probes, names),
                     budget);
             assertThat(taken.declare(List.of(1))).isTrue();
-            RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
-            RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
-                    + " || C <- rabbit_channel:list_local()].");
+            takeRightsFromFickle();
             assertThatThrownBy(() -> taken.giveBack(List.of(1))).isInstanceOf(BackendAccessException.class);
             assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
             await().until(() -> !Rabbit.exists(observer, names.hold(1)));
+        } finally {
+            RabbitServer.ctl("delete_user", "fickle");
+        }
+    }
+
+    /** The channels would remember them for a while. */
+    private static void takeRightsFromFickle() {
+        RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
+        RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
+                + " || C <- rabbit_channel:list_local()].");
+    }
+
+    @Test
+    void aFenceThatMayNotBeDrawnAnyMoreIsAMatterOfAccess() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_user", "fickle", "secret");
+        RabbitServer.ctl("set_permissions", "fickle", ".*", ".*", ".*");
+        String uri = "amqp://fickle:secret@127.0.0.1:" + RabbitServer.port();
+        try (SemaphoreBackend admin = Rabbit.backend("");
+                RabbitConnections connections = new RabbitConnections(
+                        RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            admin.admin().create(name, 1);
+            FenceStream fences = new FenceStream(connections, probes, new QueueNames(name));
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            assertThat(fences.draw(budget)).isPositive();
+            takeRightsFromFickle();
+            assertThatThrownBy(() -> fences.draw(budget)).isInstanceOf(BackendAccessException.class);
+            admin.admin().destroy(name);
         } finally {
             RabbitServer.ctl("delete_user", "fickle");
         }
