@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
@@ -18,6 +19,7 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
@@ -140,6 +142,32 @@ class FailureTest {
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("Raise the limit of queues");
             assertThat(backend.admin().describe(name)).isEmpty();
+        } finally {
+            RabbitServer.ctl("delete_vhost", "small");
+        }
+    }
+
+    @Test
+    void slotsThatWereAddedBeforeOneWasRefusedAreReportedToTheCallerAndToOtherClients() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_vhost", "small");
+        RabbitServer.ctl("set_permissions", "-p", "small", "guest", ".*", ".*", ".*");
+        AtomicInteger hints = new AtomicInteger();
+        try (SemaphoreBackend backend = Rabbit.backend(RabbitServer.uri() + "/small", "");
+                SemaphoreBackend other = Rabbit.backend(RabbitServer.uri() + "/small", "")) {
+            backend.admin().create(name, 2);
+            // From now on this client has a queue of its own, for which there would be no room later.
+            backend.admin().resize(name, 2);
+            BackendSession session = other.open(name, new Rabbit.News());
+            BackendSession.Watch watch = session.watch(hints::incrementAndGet);
+            RabbitServer.ctl("set_vhost_limits", "-p", "small", "{\"max-queues\": 12}");
+            assertThatThrownBy(() -> backend.admin().resize(name, 20))
+                    .isInstanceOf(OutcomeUnknownException.class)
+                    .hasMessageContaining("Raise the limit of queues");
+            assertThat(backend.admin().describe(name).orElseThrow().limit()).isBetween(3, 19);
+            await().until(() -> hints.get() > 0);
+            watch.close();
+            session.close();
         } finally {
             RabbitServer.ctl("delete_vhost", "small");
         }
