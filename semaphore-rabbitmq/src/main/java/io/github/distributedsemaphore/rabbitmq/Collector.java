@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -78,10 +79,16 @@ final class Collector {
         return holder.declareExclusive(names.collector(), budget.end()) == QueueAnswer.OK;
     }
 
-    /** Ends an exchange. */
+    /** Ends an exchange. If that is refused it costs the connection: nobody would know of what the exchange was granted. */
     void end(HolderConnection holder, CallBudget budget) throws LinkLostException {
-        if (ours && holder.isOpen()) {
+        if (!ours || !holder.isOpen()) {
+            return;
+        }
+        try {
             holder.delete(names.collector(), budget.end());
+        } catch (SemaphoreException e) {
+            holder.drop("the right to collect could not be given back: " + e.getMessage());
+            throw e;
         }
     }
 

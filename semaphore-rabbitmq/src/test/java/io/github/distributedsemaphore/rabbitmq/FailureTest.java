@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -97,6 +98,27 @@ class FailureTest {
             assertThatThrownBy(() -> taken.giveBack(List.of(1))).isInstanceOf(BackendAccessException.class);
             assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
             await().until(() -> !Rabbit.exists(observer, names.hold(1)));
+        } finally {
+            RabbitServer.ctl("delete_user", "fickle");
+        }
+    }
+
+    @Test
+    void aRightToCollectThatMayNotBeGivenBackAnyMoreCostsTheConnection() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_user", "fickle", "secret");
+        RabbitServer.ctl("set_permissions", "fickle", ".*", ".*", ".*");
+        String uri = "amqp://fickle:secret@127.0.0.1:" + RabbitServer.port();
+        List<String> lost = new CopyOnWriteArrayList<>();
+        try (RabbitConnections connections =
+                new RabbitConnections(RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")))) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            HolderConnection holder = new HolderConnection(connections, "a test", lost::add, budget.end());
+            Collector collector = new Collector(new QueueNames(name));
+            collector.begin(new ExchangeRequest(List.of(), List.of(2), 1, false), holder, budget);
+            takeRightsFromFickle();
+            assertThatThrownBy(() -> collector.end(holder, budget)).isInstanceOf(BackendAccessException.class);
+            assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
         } finally {
             RabbitServer.ctl("delete_user", "fickle");
         }
