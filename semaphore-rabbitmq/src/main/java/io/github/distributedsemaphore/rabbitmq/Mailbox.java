@@ -26,6 +26,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * What a client says to others, and what it hears from all of them: that the limit of a semaphore changed, and the question which
@@ -63,6 +64,7 @@ final class Mailbox implements AutoCloseable {
     private CompletableFuture<?> last = CompletableFuture.completedFuture("");
     private volatile @Nullable Post post;
     private volatile boolean closed;
+    private volatile boolean refused;
     private volatile Deadline nextAttempt = Deadline.at(System.nanoTime());
 
     /** The connection on which the broker's events were refused. */
@@ -138,9 +140,13 @@ final class Mailbox implements AutoCloseable {
         try {
             if (!closed && !isOpen()) {
                 post = connect();
+                refused = false;
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
-            LOG.info("No messages from other clients now, so waiters ask on a timer: {}", e.toString());
+            // It is tried again and again.
+            LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
+                    .log("No messages from other clients now, so waiters ask on a timer: {}", e.toString());
+            refused = true;
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Which client a release wakes. All clients that wait at a semaphore are consumers of one queue. A release puts a message there
@@ -75,6 +76,8 @@ final class Waiters {
     private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
 
     private volatile @Nullable Channel channel;
+
+    private volatile boolean refused;
 
     /** Of the last watch; null if there was none. */
     private volatile @Nullable Subscription subscription;
@@ -325,6 +328,7 @@ final class Waiters {
                 Channel opened = line.newChannel();
                 if (consume(opened)) {
                     channel = opened;
+                    refused = false;
                     mailbox.listenToBroker(line, names.waiters());
                     return opened;
                 }
@@ -333,7 +337,10 @@ final class Waiters {
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             LOG.debug("not notified of releases", e);
         }
-        LOG.info("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        // It is tried again and again.
+        LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
+                .log("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        refused = true;
         return null;
     }
 
