@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The right to change a semaphore's slots, as an exclusive queue on a connection of its own, which ends with the connection
- * however that ends. All changes go over that connection and are counted, so that a failure can say whether there were any.
+ * however that ends. All changes go over that connection and are counted, so that a failure can say whether there were any. Only
+ * queues at which holders are counted do not matter: they change nothing for anybody.
  * For one thread.
  */
 final class AdminMutex implements AutoCloseable {
@@ -146,6 +147,7 @@ final class AdminMutex implements AutoCloseable {
 
     void declareFences() throws LinkLostException {
         verify();
+        changes++;
         if (connection.declareDurable(names.fences(), FenceStream.arguments(), budget.end()) != QueueAnswer.OK) {
             throw brokenOff("the broker made no stream for fences", null);
         }
@@ -153,6 +155,7 @@ final class AdminMutex implements AutoCloseable {
 
     void deleteFences() throws LinkLostException {
         verify();
+        changes++;
         if (connection.delete(names.fences(), budget.end()) != QueueAnswer.OK) {
             throw brokenOff("the broker did not delete the stream of fences", null);
         }
@@ -167,13 +170,17 @@ final class AdminMutex implements AutoCloseable {
         } catch (BackendUnavailableException e) {
             throw brokenOff(String.valueOf(e.getMessage()), e);
         }
-        changes++;
     }
 
     private void requireTime() {
         if (budget.isNearlyOver()) {
             throw brokenOff("the time is over", null);
         }
+    }
+
+    /** The exception for a call that was refused something: such a refusal says that nothing was done, which may not be so. */
+    RuntimeException refused(SemaphoreException e) {
+        return changes == 0 || e instanceof OutcomeUnknownException ? e : brokenOff(String.valueOf(e.getMessage()), e);
     }
 
     /** The exception for a call that cannot go on: certain that nothing was done, or not. */

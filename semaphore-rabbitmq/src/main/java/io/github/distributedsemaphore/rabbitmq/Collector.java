@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -57,7 +58,7 @@ final class Collector {
         }
         boolean attempt = SlotSearch.isCertain(request);
         Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
-        while (holder.declareExclusive(names.collector(), budget.end()) != QueueAnswer.OK) {
+        while (!declare(holder, budget)) {
             long now = System.nanoTime();
             if (seen.isEmpty()) {
                 seen = OptionalLong.of(now);
@@ -72,10 +73,22 @@ final class Collector {
         ours = true;
     }
 
-    /** Ends an exchange. */
+    private boolean declare(HolderConnection holder, CallBudget budget) throws LinkLostException {
+        // Without answer it would cost the connection.
+        budget.requireTime();
+        return holder.declareExclusive(names.collector(), budget.end()) == QueueAnswer.OK;
+    }
+
+    /** Ends an exchange. If that is refused it costs the connection: nobody would know of what the exchange was granted. */
     void end(HolderConnection holder, CallBudget budget) throws LinkLostException {
-        if (ours && holder.isOpen()) {
+        if (!ours || !holder.isOpen()) {
+            return;
+        }
+        try {
             holder.delete(names.collector(), budget.end());
+        } catch (SemaphoreException e) {
+            holder.drop("the right to collect could not be given back: " + e.getMessage());
+            throw e;
         }
     }
 

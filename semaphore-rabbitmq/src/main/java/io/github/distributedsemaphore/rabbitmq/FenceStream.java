@@ -106,8 +106,11 @@ final class FenceStream implements AutoCloseable {
     /** What the broker said, or else the client library, unless that is something for the caller. */
     private String refusal(Exception e) {
         ShutdownSignalException signal = Failures.signal(e);
-        if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
+        if (signal == null) {
             return e.toString();
+        }
+        if (!(signal.getReason() instanceof AMQP.Channel.Close close)) {
+            return String.valueOf(signal.getMessage());
         }
         if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
             throw Failures.withoutFences(names.semaphore(), e);
@@ -118,9 +121,15 @@ final class FenceStream implements AutoCloseable {
         return close.getReplyText();
     }
 
-    /** After a start of the broker a stream takes a while until it is found; what is not there at all has been reported by now. */
-    private static boolean isStarting(Exception e) {
+    /**
+     * After a start of the broker a stream takes a while until it is found, and meanwhile may cost the connection; what is not there at all
+     * has been reported by now.
+     */
+    static boolean isStarting(Exception e) {
         ShutdownSignalException signal = Failures.signal(e);
+        if (signal != null && signal.getReason() instanceof AMQP.Connection.Close close) {
+            return close.getReplyCode() == AMQP.INTERNAL_ERROR;
+        }
         return signal != null
                 && signal.getReason() instanceof AMQP.Channel.Close close
                 && (close.getReplyCode() == AMQP.NOT_FOUND
@@ -140,7 +149,8 @@ final class FenceStream implements AutoCloseable {
         Tap used = tap;
         if (used == null || !used.begin()) {
             close();
-            used = connections.call(() -> open(line), patience);
+            // One that nobody has would never stop to read the epochs of all clients.
+            used = connections.call(() -> open(line), Tap::close, patience);
             tap = used;
         }
         used.send();
@@ -201,8 +211,8 @@ final class FenceStream implements AutoCloseable {
         }
 
         void start() throws IOException {
-            channel.addShutdownListener(signal -> fail("its channel was closed: " + signal.getMessage()));
-            channel.addReturnListener(message -> fail("it is gone"));
+            channel.addShutdownListener(signal -> fail("its channel was closed: " + signal.getMessage(), signal));
+            channel.addReturnListener(message -> fail("it is gone", null));
             channel.basicQos(UNACKNOWLEDGED);
             channel.basicConsume(
                     names.fences(),
@@ -221,13 +231,13 @@ final class FenceStream implements AutoCloseable {
             return sent && isOpen();
         }
 
-        private void fail(String reason) {
-            draw.offset.completeExceptionally(new IOException("the stream of fences: " + reason));
+        private void fail(String reason, @Nullable ShutdownSignalException signal) {
+            draw.offset.completeExceptionally(new IOException("the stream of fences: " + reason, signal));
         }
 
         /** The stream was deleted; one that is created again has a new reader. */
         private void abandon() {
-            fail("it was deleted");
+            fail("it was deleted", null);
             close();
         }
 

@@ -26,6 +26,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * What a client says to others, and what it hears from all of them: that the limit of a semaphore changed, and the question which
@@ -37,6 +38,9 @@ final class Mailbox implements AutoCloseable {
 
     /** For how long a call waits until it listens, or until its message is sent. */
     static final Duration PATIENCE = Duration.ofMillis(500);
+
+    /** So often at most it is opened again. */
+    private static final Duration AGAIN = Duration.ofSeconds(1);
 
     private static final Logger LOG = LoggerFactory.getLogger(Mailbox.class);
 
@@ -60,6 +64,8 @@ final class Mailbox implements AutoCloseable {
     private CompletableFuture<?> last = CompletableFuture.completedFuture("");
     private volatile @Nullable Post post;
     private volatile boolean closed;
+    private volatile boolean refused;
+    private volatile Deadline nextAttempt = Deadline.at(System.nanoTime());
 
     /** The connection on which the broker's events were refused. */
     private volatile ProbeConnection.@Nullable Line withoutEvents;
@@ -134,9 +140,23 @@ final class Mailbox implements AutoCloseable {
         try {
             if (!closed && !isOpen()) {
                 post = connect();
+                refused = false;
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
-            LOG.info("No messages from other clients now, so waiters ask on a timer: {}", e.toString());
+            // It is tried again and again.
+            LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
+                    .log("No messages from other clients now, so waiters ask on a timer: {}", e.toString());
+            refused = true;
+        }
+    }
+
+    /** Opens it again in the background if its connection was lost. Does not block. */
+    void keepOpen() {
+        Post present = post;
+        long now = System.nanoTime();
+        if (!closed && (present == null || !present.isOpen()) && nextAttempt.isPast(now)) {
+            nextAttempt = Deadline.after(now, AGAIN);
+            CompletableFuture<?> unused = later(this::open);
         }
     }
 
@@ -180,7 +200,8 @@ final class Mailbox implements AutoCloseable {
         } else if (ROLL_CALL.equals(properties.getType()) && properties.getReplyTo() != null) {
             List<HeldSlots.Entry> entries = member.entries();
             if (!entries.isEmpty()) {
-                publish("", properties.getReplyTo(), false, new AMQP.BasicProperties(), RollCall.write(self, entries));
+                boolean unused = publish(
+                        "", properties.getReplyTo(), false, new AMQP.BasicProperties(), RollCall.write(self, entries));
             }
         }
     }
@@ -192,18 +213,26 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Sends it, or leaves it out where messages cannot be sent now. Does not block: see the room for what is sent. */
-    private void publish(String exchange, String key, boolean mandatory, AMQP.BasicProperties properties, byte[] body) {
+    /**
+     * Sends it, or leaves it out where messages cannot be sent now. Does not block: see the room for what is sent.
+     *
+     * @return whether it was sent
+     */
+    private boolean publish(
+            String exchange, String key, boolean mandatory, AMQP.BasicProperties properties, byte[] body) {
         Post present = post;
         if (present == null || !isOpen()) {
-            return;
+            keepOpen();
+            return false;
         }
         // One message after the other: a channel is not for several threads.
         sending.lock();
         try {
             present.out.basicPublish(exchange, key, mandatory, properties, body);
+            return true;
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("a message to other clients could not be sent", e);
+            return false;
         } finally {
             sending.unlock();
         }
@@ -213,7 +242,7 @@ final class Mailbox implements AutoCloseable {
     void announceChange(String semaphore, CallBudget budget) {
         CompletableFuture<?> announced = later(() -> {
             open();
-            publish(
+            boolean unused = publish(
                     EXCHANGE,
                     semaphore,
                     false,
@@ -223,8 +252,8 @@ final class Mailbox implements AutoCloseable {
         await(announced, budget.patience(PATIENCE));
     }
 
-    /** Says to one client that waits that a slot is free, see {@link Waiters}. */
-    void offer(QueueNames names, Waiters.Offer offer) {
+    /** Says to one client that waits that a slot is free, see {@link Waiters}. Returns whether it was said. */
+    boolean offer(QueueNames names, Waiters.Offer offer) {
         Post present = post;
         AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
                 .messageId(Integer.toString(offer.slot()))
@@ -232,7 +261,7 @@ final class Mailbox implements AutoCloseable {
                 .correlationId(names.encoded())
                 .replyTo(present == null ? "" : present.queue)
                 .build();
-        publish("", names.waiters(), offer.hops() == 0, properties, EMPTY);
+        return publish("", names.waiters(), offer.hops() == 0, properties, EMPTY);
     }
 
     /** What a message to a client that waits offers; null if it is nothing of this semaphore. */

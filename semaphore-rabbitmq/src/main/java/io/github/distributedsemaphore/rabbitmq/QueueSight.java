@@ -51,10 +51,16 @@ final class QueueSight {
      * @return the indexes of those that exist
      */
     BitSet look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget) throws LinkLostException {
+        return look(queues, fallback, budget.probing(), budget);
+    }
+
+    /** The same with another time for probes. */
+    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Deadline probing, CallBudget budget)
+            throws LinkLostException {
         // Later there is too little time to tell a connection that is slow from one that does not answer.
         if (!queues.isEmpty() && !budget.isSpent()) {
             try {
-                return probe(queues, budget.probing());
+                return probe(queues, probing);
             } catch (ProbeFailedException e) {
                 LOG.debug("looking for queues one by one, as probing failed", e);
             }
@@ -99,7 +105,7 @@ final class QueueSight {
         for (int from = first; from < queues.size(); from += MOST_AT_ONCE) {
             Prober prober = line.idleProber();
             if (prober == null) {
-                prober = connections.call(() -> new Prober(line.newChannel()), patience);
+                prober = connections.call(() -> new Prober(line.newChannel()), line::keep, patience);
             }
             prober.send(queues, from, Math.min(queues.size(), from + MOST_AT_ONCE));
             asked.add(prober);

@@ -4,12 +4,15 @@ import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Comparator;
@@ -60,6 +63,30 @@ final class RabbitAdmin implements BackendAdmin {
         } catch (LinkLostException e) {
             throw Failures.unavailable(subject(name) + ": nothing was changed: " + e.getMessage(), e);
         }
+    }
+
+    /** A change of what others may use. They hear of it, also if only a part of it was done. */
+    private <T> T changeForAll(String name, Change<T> change) {
+        T result;
+        try {
+            result = change(name, (mutex, slots) -> {
+                try {
+                    return change.make(mutex, slots);
+                } catch (SemaphoreException e) {
+                    throw mutex.refused(e);
+                }
+            });
+        } catch (OutcomeUnknownException e) {
+            // The time may be over, so that this is not waited for.
+            announce(name, CallBudget.of(subject(name), Duration.ZERO));
+            throw e;
+        }
+        announce(name, budget(name));
+        return result;
+    }
+
+    private void announce(String name, CallBudget budget) {
+        mailbox.announceChange(new QueueNames(name).encoded(), budget);
     }
 
     private static String subject(String name) {
@@ -165,7 +192,7 @@ final class RabbitAdmin implements BackendAdmin {
 
     @Override
     public void resize(String name, int limit) {
-        change(name, (mutex, slots) -> {
+        int unused = changeForAll(name, (mutex, slots) -> {
             int found = limit(slots);
             if (found == 0) {
                 throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
@@ -176,23 +203,16 @@ final class RabbitAdmin implements BackendAdmin {
             makeCounts(limit, mutex);
             return limit;
         });
-        announce(name);
     }
 
     @Override
     public boolean destroy(String name) {
-        boolean existed = change(name, (mutex, slots) -> {
+        return changeForAll(name, (mutex, slots) -> {
             deleteCounts(0, mutex, slots);
             deleteAscending(mutex, slots);
             mutex.deleteFences();
             return limit(slots) > 0;
         });
-        announce(name);
-        return existed;
-    }
-
-    private void announce(String name) {
-        mailbox.announceChange(new QueueNames(name).encoded(), budget(name));
     }
 
     @Override

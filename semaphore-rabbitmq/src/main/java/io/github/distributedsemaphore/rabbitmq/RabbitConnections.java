@@ -30,6 +30,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,9 +105,10 @@ final class RabbitConnections implements AutoCloseable {
      * Runs a request for which the client library has no time-out of ours, and waits for its result. What is not done by the
      * end goes on until its connection ends.
      *
+     * @param late gets a result that comes after the end; may block
      * @throws IOException if it failed, or is not done by the end
      */
-    <T> T call(Callable<T> request, Deadline end) throws IOException {
+    <T> T call(Callable<T> request, Consumer<T> late, Deadline end) throws IOException {
         CompletableFuture<T> result = new CompletableFuture<>();
         execute(() -> {
             try {
@@ -117,9 +119,11 @@ final class RabbitConnections implements AutoCloseable {
         });
         try {
             return InterruptShield.await(result, end);
-        } catch (ExecutionException | TimeoutException e) {
-            throw new IOException(
-                    e instanceof TimeoutException ? "no answer in time" : String.valueOf(e.getMessage()), e);
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getMessage()), e);
+        } catch (TimeoutException e) {
+            CompletableFuture<?> unused = result.thenAcceptAsync(late, this::execute);
+            throw new IOException("no answer in time", e);
         }
     }
 

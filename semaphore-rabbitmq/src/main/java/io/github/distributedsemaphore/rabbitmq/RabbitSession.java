@@ -111,9 +111,11 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
 
     /** The time of a call that begins now. */
     private CallBudget budget() {
-        return CallBudget.of(
-                "Semaphore '" + names.semaphore() + "'",
-                backend.connections().settings().timeout());
+        return budget(backend.connections().settings().timeout());
+    }
+
+    private CallBudget budget(Duration most) {
+        return CallBudget.of("Semaphore '" + names.semaphore() + "'", most);
     }
 
     @Override
@@ -226,16 +228,38 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        CallBudget budget = budget();
+        CallBudget budget = budget(renewalTime());
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
+            // A client that only holds has no other occasion to find out that it hears nothing.
+            backend.mailbox().keepOpen();
             long sent = System.nanoTime();
             Set<Hold> lost = lostOf(holds, budget);
             List<Hold> still =
                     holds.stream().filter(hold -> !lost.contains(hold)).toList();
-            return new Renewal(validFrom(sent), lost, retiredOf(still, budget));
+            return new Renewal(validFrom(sent), lost, maybeRetiredOf(still, budget));
         } catch (LinkLostException e) {
             throw link.gone(e);
+        }
+    }
+
+    /** Two renewals that take so long, one after the other, are over before the permits are. */
+    private Duration renewalTime() {
+        Duration most = RabbitBackend.validity(link.heartbeat()).multipliedBy(2).dividedBy(5);
+        Duration timeout = backend.connections().settings().timeout();
+        return timeout.compareTo(most) < 0 ? timeout : most;
+    }
+
+    /** Those whose slot was removed; all of them if that is not known, for such a hold is not handed on. */
+    private Set<Hold> maybeRetiredOf(List<Hold> holds, CallBudget budget) throws LinkLostException {
+        try {
+            // Not the usual quarter: of a short time that is so little that a connection would be dropped that is only
+            // slow.
+            return retiredOf(holds, budget.patience(budget.whole().dividedBy(2)), budget);
+        } catch (SemaphoreException e) {
+            // The broker has confirmed the holds, and this must not cost them.
+            LOG.debug("{}: it is not known which slots are still there", budget.subject(), e);
+            return Set.copyOf(holds);
         }
     }
 
@@ -252,10 +276,10 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         return lost;
     }
 
-    private Set<Hold> retiredOf(List<Hold> holds, CallBudget budget) throws LinkLostException {
+    private Set<Hold> retiredOf(List<Hold> holds, Deadline probing, CallBudget budget) throws LinkLostException {
         List<String> queues =
                 holds.stream().map(hold -> names.slot(hold.slot())).toList();
-        BitSet present = backend.sight().look(queues, () -> link.holder(budget), budget);
+        BitSet present = backend.sight().look(queues, () -> link.holder(budget), probing, budget);
         Set<Hold> retired = new HashSet<>();
         for (int i = present.nextClearBit(0); i < holds.size(); i = present.nextClearBit(i + 1)) {
             if (link.holder(budget).look(queues.get(i), budget.end()) == QueueAnswer.ABSENT) {
@@ -278,7 +302,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
             if (link.isOver() || !lostOf(List.of(hold), budget).isEmpty()) {
                 return HoldState.LOST;
             }
-            return retiredOf(List.of(hold), budget).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
+            return retiredOf(List.of(hold), budget.probing(), budget).isEmpty() ? HoldState.HELD : HoldState.RETIRED;
         } catch (LinkLostException e) {
             return HoldState.LOST;
         }

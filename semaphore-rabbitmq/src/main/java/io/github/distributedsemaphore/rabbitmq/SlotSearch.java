@@ -315,7 +315,6 @@ final class SlotSearch implements AutoCloseable {
                 return;
             }
             while (taken.size() < wanted() && !free.isEmpty()) {
-                budget.requireTime();
                 // The lowest, as the specification has it; but other clients that saw the same tried the same slot.
                 if (disturbed) {
                     Collections.shuffle(free, ThreadLocalRandom.current());

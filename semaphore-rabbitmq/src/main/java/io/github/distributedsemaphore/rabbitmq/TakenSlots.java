@@ -53,11 +53,12 @@ final class TakenSlots {
     }
 
     /**
-     * Declares holds.
+     * Declares holds, if there is time: a declaration without answer costs the connection with all its permits.
      *
      * @return whether all of them are ours now; false if somebody else was faster with one of them
      */
     boolean declare(List<Integer> slots) throws LinkLostException {
+        budget.requireTime();
         if (taken.isEmpty()) {
             confirmedFrom = System.nanoTime();
         }

@@ -17,9 +17,11 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Which client a release wakes. All clients that wait at a semaphore are consumers of one queue. A release puts a message there
@@ -57,6 +59,9 @@ final class Waiters {
     private static final long DEAF_RECHECK_NANOS = 100_000_000;
     private static final long POSTPONED_NANOS = 10_000_000;
 
+    /** So often at most it is tried to receive messages again. */
+    private static final Duration AGAIN = Duration.ofSeconds(1);
+
     /** Of so many that wait some will look soon, so that the others look more seldom by this factor. */
     private static final int MANY = 16;
 
@@ -71,6 +76,11 @@ final class Waiters {
     private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
 
     private volatile @Nullable Channel channel;
+
+    private volatile boolean refused;
+
+    /** Of the last watch; null if there was none. */
+    private volatile @Nullable Subscription subscription;
 
     /** How many other clients waited when this one last asked. */
     private volatile int others;
@@ -129,6 +139,10 @@ final class Waiters {
     /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
     void refused(boolean postponed) {
         boolean listening = isListening();
+        Subscription present = subscription;
+        if (!listening && present != null) {
+            present.renew();
+        }
         long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
         if (listening && !postponed && others >= MANY) {
             longest *= MORE_SELDOM;
@@ -180,7 +194,14 @@ final class Waiters {
         // That of the release before: whether this one's comes back is not known yet.
         boolean others = unreturned;
         unreturned = true;
-        slots.forEach(slot -> mailbox.offer(names, new Offer(slot, 0)));
+        boolean sent = false;
+        for (int slot : slots) {
+            sent |= mailbox.offer(names, new Offer(slot, 0));
+        }
+        if (!sent) {
+            // Nothing can come back.
+            unreturned = false;
+        }
         if (others) {
             turnOfOthers = Deadline.after(System.nanoTime(), TURN);
             if (waiting && isListening()) {
@@ -201,7 +222,7 @@ final class Waiters {
         // What the last look showed is not so any more.
         nextLook = Deadline.at(System.nanoTime());
         if (offer.hops < MOST_HOPS) {
-            mailbox.offer(names, new Offer(offer.slot, offer.hops + 1));
+            boolean unused = mailbox.offer(names, new Offer(offer.slot, offer.hops + 1));
         }
     }
 
@@ -236,8 +257,9 @@ final class Waiters {
         waiting = true;
         // Opened again if it was lost: without it this client could pass nothing on.
         CompletableFuture<?> listening = mailbox.listen(names.encoded());
-        CompletableFuture<@Nullable Channel> opening =
-                CompletableFuture.supplyAsync(this::consume, connections::execute);
+        Subscription opened = new Subscription();
+        subscription = opened;
+        CompletableFuture<?> opening = opened.opening;
         Deadline patience = budget.patience(Mailbox.PATIENCE);
         Mailbox.await(opening, patience);
         Mailbox.await(listening, patience);
@@ -250,14 +272,50 @@ final class Waiters {
             hint = () -> {};
             nextLook = Deadline.at(System.nanoTime());
             takeOffers().forEach(this::passOn);
-            CompletableFuture<?> unused = opening.thenAcceptAsync(
-                    opened -> {
-                        if (opened != null) {
-                            HolderConnection.abort(opened);
-                        }
-                    },
-                    connections::execute);
+            opened.close();
         };
+    }
+
+    /** The channel of one watch. It is opened again if the connection of the probes ends alone: the engine does not do that. */
+    private final class Subscription {
+        private final ReentrantLock lock = new ReentrantLock();
+        private CompletableFuture<@Nullable Channel> opening =
+                CompletableFuture.supplyAsync(Waiters.this::consume, connections::execute);
+
+        private Deadline next = Deadline.after(System.nanoTime(), AGAIN);
+        private boolean closed;
+
+        /** Opens in the background what is not open any more. */
+        void renew() {
+            mailbox.keepOpen();
+            lock.lock();
+            try {
+                long now = System.nanoTime();
+                if (!closed && opening.isDone() && next.isPast(now)) {
+                    next = Deadline.after(now, AGAIN);
+                    opening = opening.handleAsync(
+                            (last, failed) -> last != null && last.isOpen() ? last : consume(), connections::execute);
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        void close() {
+            lock.lock();
+            try {
+                closed = true;
+                CompletableFuture<?> unused = opening.thenAcceptAsync(
+                        last -> {
+                            if (last != null) {
+                                HolderConnection.abort(last);
+                            }
+                        },
+                        connections::execute);
+            } finally {
+                lock.unlock();
+            }
+        }
     }
 
     /** Returns null if that is not possible now. */
@@ -270,6 +328,7 @@ final class Waiters {
                 Channel opened = line.newChannel();
                 if (consume(opened)) {
                     channel = opened;
+                    refused = false;
                     mailbox.listenToBroker(line, names.waiters());
                     return opened;
                 }
@@ -278,7 +337,10 @@ final class Waiters {
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             LOG.debug("not notified of releases", e);
         }
-        LOG.info("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        // It is tried again and again.
+        LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
+                .log("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        refused = true;
         return null;
     }
 

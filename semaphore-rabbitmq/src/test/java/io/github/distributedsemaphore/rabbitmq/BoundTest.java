@@ -5,13 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.agent.Signals;
 import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.link.Direction;
@@ -20,11 +25,15 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -240,9 +249,9 @@ class BoundTest {
         BackendSession other = backend.open("another " + name, new Rabbit.News());
         Hold hold = Rabbit.takeOne(session);
         try (LinkFault loss = proxy.loseAnswerTo("sem:client:", Ending.SILENCE)) {
-            RabbitServer.eval(
-                    "[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
-                            + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+            closeProbes();
+            // Before that it would bind once more on the connection that ends, and the answer to that is not to be had.
+            await().until(() -> proxy.openConnections() == 1);
             CompletableFuture<?> watching = CompletableFuture.runAsync(() -> other.watch(() -> {}));
             await().until(() -> loss.strikes() > 0);
             inTime(
@@ -252,6 +261,69 @@ class BoundTest {
             other.abort();
             backend.close();
             assertThat(watching).succeedsWithin(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void closeProbes() {
+        RabbitServer.eval("[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {client_properties, C}] <-"
+                + " rabbit_networking:connection_info_all([pid, client_properties]), " + PROBES + "].");
+    }
+
+    @Test
+    void whenOnlyTheConnectionOfTheProbesIsLostMessagesAreReceivedAndSentAgain() throws Exception {
+        SemaphoreBackend other = Rabbit.backend("");
+        BackendSession holding = admin.open(name, new Rabbit.News());
+        BackendSession waiting = other.open(name, new Rabbit.News());
+        QueueNames names = new QueueNames(name);
+        AtomicInteger offers = new AtomicInteger();
+        try (Connection observer = Rabbit.connection()) {
+            List<Hold> holds = Rabbit.granted(Rabbit.take(holding, 3).answers().get(0));
+            BackendSession.Watch watch = waiting.watch(offers::incrementAndGet);
+            closeProbes();
+            await().until(() -> !Rabbit.exists(observer, names.waiters()));
+            await("subscribed again").until(() -> {
+                assertThat(Rabbit.takeWaiting(waiting, 1).answers()).containsExactly(Answer.FULL);
+                return Rabbit.exists(observer, names.waiters());
+            });
+            // Whoever gives back has to notice first that it can send nothing.
+            Deque<Hold> held = new ArrayDeque<>(holds);
+            await("offered").until(() -> {
+                Rabbit.giveBack(holding, held.remove());
+                held.add(Rabbit.takeOne(holding));
+                return offers.get() > 0;
+            });
+            watch.close();
+        } finally {
+            holding.close();
+            waiting.close();
+            other.close();
+        }
+    }
+
+    @Test
+    void whatIsBegunTooLateToBeAnsweredCostsNoConnection() throws Exception {
+        List<String> lost = new CopyOnWriteArrayList<>();
+        String uri = "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort();
+        QueueNames names = new QueueNames(name);
+        try (RabbitConnections connections = new RabbitConnections(
+                        RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            HolderConnection holder = new HolderConnection(connections, "a test", lost::add, Deadline.NEVER);
+            LinkFault silence = proxy.stall(Direction.ANSWERS);
+            CallBudget late = new CallBudget(
+                    "a test", System.nanoTime() - Duration.ofMillis(3_500).toNanos(), Duration.ofSeconds(4));
+            TakenSlots taken = new TakenSlots(
+                    names,
+                    holder,
+                    new QueueSight(connections, probes),
+                    new FenceStream(connections, probes, names),
+                    late);
+            ExchangeRequest several = new ExchangeRequest(List.of(), List.of(2), 1, false);
+            assertThatThrownBy(() -> taken.declare(List.of(1))).isInstanceOf(BackendUnavailableException.class);
+            assertThatThrownBy(() -> new Collector(names).begin(several, holder, late))
+                    .isInstanceOf(BackendUnavailableException.class);
+            assertThat(lost).isEmpty();
+            silence.heal();
         }
     }
 

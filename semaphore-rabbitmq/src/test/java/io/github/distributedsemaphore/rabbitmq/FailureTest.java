@@ -8,15 +8,19 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
@@ -90,12 +94,60 @@ class FailureTest {
                     new FenceStream(connections, probes, names),
                     budget);
             assertThat(taken.declare(List.of(1))).isTrue();
-            RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
-            RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
-                    + " || C <- rabbit_channel:list_local()].");
+            takeRightsFromFickle();
             assertThatThrownBy(() -> taken.giveBack(List.of(1))).isInstanceOf(BackendAccessException.class);
             assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
             await().until(() -> !Rabbit.exists(observer, names.hold(1)));
+        } finally {
+            RabbitServer.ctl("delete_user", "fickle");
+        }
+    }
+
+    @Test
+    void aRightToCollectThatMayNotBeGivenBackAnyMoreCostsTheConnection() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_user", "fickle", "secret");
+        RabbitServer.ctl("set_permissions", "fickle", ".*", ".*", ".*");
+        String uri = "amqp://fickle:secret@127.0.0.1:" + RabbitServer.port();
+        List<String> lost = new CopyOnWriteArrayList<>();
+        try (RabbitConnections connections =
+                new RabbitConnections(RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")))) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            HolderConnection holder = new HolderConnection(connections, "a test", lost::add, budget.end());
+            Collector collector = new Collector(new QueueNames(name));
+            collector.begin(new ExchangeRequest(List.of(), List.of(2), 1, false), holder, budget);
+            takeRightsFromFickle();
+            assertThatThrownBy(() -> collector.end(holder, budget)).isInstanceOf(BackendAccessException.class);
+            assertThat(lost).singleElement(InstanceOfAssertFactories.STRING).contains("could not be given back");
+        } finally {
+            RabbitServer.ctl("delete_user", "fickle");
+        }
+    }
+
+    /** The channels would remember them for a while. */
+    private static void takeRightsFromFickle() {
+        RabbitServer.ctl("set_permissions", "fickle", "^$", "^$", "^$");
+        RabbitServer.eval("[catch sys:replace_state(C, fun(S) -> erase(permission_cache), S end)"
+                + " || C <- rabbit_channel:list_local()].");
+    }
+
+    @Test
+    void aFenceThatMayNotBeDrawnAnyMoreIsAMatterOfAccess() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_user", "fickle", "secret");
+        RabbitServer.ctl("set_permissions", "fickle", ".*", ".*", ".*");
+        String uri = "amqp://fickle:secret@127.0.0.1:" + RabbitServer.port();
+        try (SemaphoreBackend admin = Rabbit.backend("");
+                RabbitConnections connections = new RabbitConnections(
+                        RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            admin.admin().create(name, 1);
+            FenceStream fences = new FenceStream(connections, probes, new QueueNames(name));
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            assertThat(fences.draw(budget)).isPositive();
+            takeRightsFromFickle();
+            assertThatThrownBy(() -> fences.draw(budget)).isInstanceOf(BackendAccessException.class);
+            admin.admin().destroy(name);
         } finally {
             RabbitServer.ctl("delete_user", "fickle");
         }
@@ -112,6 +164,32 @@ class FailureTest {
                     .isInstanceOf(BackendAccessException.class)
                     .hasMessageContaining("Raise the limit of queues");
             assertThat(backend.admin().describe(name)).isEmpty();
+        } finally {
+            RabbitServer.ctl("delete_vhost", "small");
+        }
+    }
+
+    @Test
+    void slotsThatWereAddedBeforeOneWasRefusedAreReportedToTheCallerAndToOtherClients() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        RabbitServer.ctl("add_vhost", "small");
+        RabbitServer.ctl("set_permissions", "-p", "small", "guest", ".*", ".*", ".*");
+        AtomicInteger hints = new AtomicInteger();
+        try (SemaphoreBackend backend = Rabbit.backend(RabbitServer.uri() + "/small", "");
+                SemaphoreBackend other = Rabbit.backend(RabbitServer.uri() + "/small", "")) {
+            backend.admin().create(name, 2);
+            // From now on this client has a queue of its own, for which there would be no room later.
+            backend.admin().resize(name, 2);
+            BackendSession session = other.open(name, new Rabbit.News());
+            BackendSession.Watch watch = session.watch(hints::incrementAndGet);
+            RabbitServer.ctl("set_vhost_limits", "-p", "small", "{\"max-queues\": 12}");
+            assertThatThrownBy(() -> backend.admin().resize(name, 20))
+                    .isInstanceOf(OutcomeUnknownException.class)
+                    .hasMessageContaining("Raise the limit of queues");
+            assertThat(backend.admin().describe(name).orElseThrow().limit()).isBetween(3, 19);
+            await().until(() -> hints.get() > 0);
+            watch.close();
+            session.close();
         } finally {
             RabbitServer.ctl("delete_vhost", "small");
         }
@@ -165,5 +243,30 @@ class FailureTest {
         session.close();
         backend.admin().destroy(name);
         backend.close();
+    }
+
+    /** The broker blocks a connection that publishes when it next does, so that a renewal's probes may have no answer. */
+    @Test
+    void aRenewalUnderAnAlarmIsDoneBeforeThePermitsEndHoweverLongTheTimeOutIs() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        try (SemaphoreBackend backend = Rabbit.backend("?timeout=30s")) {
+            BackendSession session = backend.open(name, new Rabbit.News());
+            backend.admin().create(name, 20);
+            List<Hold> held = Rabbit.granted(Rabbit.take(session, 20).answers().get(0));
+            RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+            try {
+                long start = System.nanoTime();
+                Renewal renewal = session.renew(held);
+                assertThat(Duration.ofNanos(System.nanoTime() - start))
+                        .isLessThan(
+                                RabbitBackend.validity(Duration.ofSeconds(3)).dividedBy(2));
+                assertThat(renewal.lost()).isEmpty();
+                assertThat(renewal.retired()).isEmpty();
+            } finally {
+                RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+            }
+            session.close();
+            backend.admin().destroy(name);
+        }
     }
 }

@@ -9,14 +9,26 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -139,5 +151,44 @@ class FenceTest {
             RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
         }
         await().ignoreExceptions().until(() -> take(session, 1).answers().get(0) instanceof Answer.Granted);
+    }
+
+    @Test
+    void aReaderThatIsOpenTooLateReadsNothing() throws Exception {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        backend.admin().create(name, 1);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address())) {
+            String uri = "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort() + "?timeout=30s";
+            try (RabbitConnections connections = new RabbitConnections(
+                            RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+                    ProbeConnection probes = new ProbeConnection(connections)) {
+                assertThat(probes.line(Deadline.NEVER).isOpen()).isTrue();
+                int before = consumers();
+                FenceStream fences = new FenceStream(connections, probes, names);
+                try (LinkFault silence = proxy.stall(Direction.ANSWERS)) {
+                    assertThatThrownBy(() -> fences.draw(CallBudget.of("a test", Duration.ofMillis(200))))
+                            .isInstanceOf(ProbeFailedException.class);
+                    await().until(() -> silence.strikes() > 0);
+                }
+                assertThat(fences.draw(CallBudget.of("a test", Duration.ofSeconds(30))))
+                        .isPositive();
+                await("only the one that draws reads").until(() -> consumers() == before + 1);
+            }
+        }
+    }
+
+    /** After a start of the broker a stream may cost the connection that asks for it. */
+    @Test
+    void anErrorInsideTheBrokerIsTakenForAStreamThatIsStarting() {
+        assertThat(FenceStream.isStarting(closed(AMQP.INTERNAL_ERROR))).isTrue();
+        assertThat(FenceStream.isStarting(closed(AMQP.NOT_ALLOWED))).isFalse();
+    }
+
+    private static IOException closed(int code) {
+        AMQP.Connection.Close reason = new AMQP.Connection.Close.Builder()
+                .replyCode(code)
+                .replyText("a test")
+                .build();
+        return new IOException(new ShutdownSignalException(true, false, reason, null));
     }
 }
