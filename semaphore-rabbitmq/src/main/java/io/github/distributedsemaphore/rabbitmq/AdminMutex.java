@@ -2,7 +2,9 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Method;
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
@@ -107,17 +109,31 @@ final class AdminMutex implements AutoCloseable {
                         .build());
     }
 
-    /** The broker's word for each run of changes is that the mutex is still there. */
+    /**
+     * The broker's word for each run of changes is that the mutex is still there. The first change is a run of its own: if it is refused,
+     * for want of a right perhaps, nothing was changed.
+     */
     private void change(List<Integer> slots, IntFunction<Method> request) throws LinkLostException {
-        for (int from = 0; from < slots.size(); from += VERIFY_EVERY) {
+        int from = 0;
+        while (from < slots.size()) {
             requireTime();
-            List<Integer> run = slots.subList(from, Math.min(slots.size(), from + VERIFY_EVERY));
-            changes += run.size();
-            QueueAnswer answer =
-                    connection.changeInOrder(run.stream().map(request::apply).toList(), names.mutex(), budget.end());
+            List<Integer> run = slots.subList(from, Math.min(slots.size(), changes == 0 ? 1 : from + VERIFY_EVERY));
+            change(run, run.stream().map(request::apply).toList());
+            from += run.size();
+        }
+    }
+
+    private void change(List<Integer> run, List<Method> requests) throws LinkLostException {
+        int before = changes;
+        changes += run.size();
+        try {
+            QueueAnswer answer = connection.changeInOrder(requests, names.mutex(), budget.end());
             if (answer != QueueAnswer.OK) {
                 throw brokenOff("the broker answered " + answer + " about the mutex, or one of the slots " + run, null);
             }
+        } catch (BackendAccessException | IncompatibleStateException e) {
+            changes = run.size() == 1 ? before : changes;
+            throw e;
         }
     }
 

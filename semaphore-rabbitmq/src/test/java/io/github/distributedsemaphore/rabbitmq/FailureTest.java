@@ -186,8 +186,13 @@ class FailureTest {
             assertThatThrownBy(() -> backend.admin().resize(name, 20))
                     .isInstanceOf(OutcomeUnknownException.class)
                     .hasMessageContaining("Raise the limit of queues");
-            assertThat(backend.admin().describe(name).orElseThrow().limit()).isBetween(3, 19);
+            int reached = backend.admin().describe(name).orElseThrow().limit();
+            assertThat(reached).isBetween(3, 19);
             await().until(() -> hints.get() > 0);
+            assertThatThrownBy(() -> backend.admin().resize(name, 20))
+                    .as("a change of which the first step is refused")
+                    .isInstanceOf(BackendAccessException.class);
+            assertThat(backend.admin().describe(name).orElseThrow().limit()).isEqualTo(reached);
             watch.close();
             session.close();
         } finally {
