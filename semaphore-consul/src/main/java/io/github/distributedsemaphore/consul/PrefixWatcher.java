@@ -198,14 +198,14 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         } else if (wanted > 0 && view.exists()) {
             SlotSession taken = pool.takeForPlace(end);
             if (taken != null) {
-                boolean made = false;
+                Transaction.Status status = Transaction.Status.UNKNOWN;
                 try {
                     Transaction entry =
                             new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
-                    made = entry.send(operations, end).status() == Transaction.Status.OK;
+                    status = entry.send(operations, end).status();
                 } finally {
-                    pool.placed(made ? taken : null);
-                    pool.putBack(List.of(taken));
+                    pool.placed(status == Transaction.Status.OK ? taken : null);
+                    putBack(taken, status, end);
                 }
                 // The last caller may have given up meanwhile, when there was no place yet to leave.
                 leavePlace();
@@ -217,7 +217,17 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private void leavePlace() {
         SlotSession taken = hint == null ? pool.takePlace() : null;
         if (taken != null) {
-            new Transaction().delete(reader.prefix() + "/" + taken.id()).send(operations, operations.end());
+            Deadline end = operations.end();
+            Transaction delete = new Transaction().delete(reader.prefix() + "/" + taken.id());
+            putBack(taken, delete.send(operations, end).status(), end);
+        }
+    }
+
+    /** A request that is still under way would change the entry of the slot that the session holds by then. */
+    private void putBack(SlotSession taken, Transaction.Status status, Deadline end) {
+        if (status == Transaction.Status.UNKNOWN) {
+            pool.destroy(taken, end);
+        } else {
             pool.putBack(List.of(taken));
         }
     }
