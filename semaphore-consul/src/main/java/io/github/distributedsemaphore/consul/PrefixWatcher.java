@@ -37,6 +37,9 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     /** What the first caller wants that was not served and goes on waiting; 0 if all were served. */
     private volatile int wanted = 1;
 
+    /** When callers have been refused for so long that their place cannot wait for a look any more. */
+    private volatile Deadline placeDue = Deadline.NEVER;
+
     PrefixWatcher(
             ConsulHttp operations,
             ConsulHttp watches,
@@ -81,9 +84,16 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         return lastLook;
     }
 
-    /** Says what the first caller wants that goes on waiting, and needs a place; 0 if none does. */
-    void waitsFor(int permits) {
+    /**
+     * Says what the first caller wants that goes on waiting, and needs a place; 0 if none does.
+     *
+     * @param served whether another caller that waited is served
+     */
+    void waitsFor(int permits, boolean served) {
         wanted = permits;
+        placeDue = permits == 0 || served
+                ? Deadline.NEVER
+                : placeDue.earlier(Deadline.at(System.nanoTime() + UNHURRIED_NANOS));
     }
 
     void hint(Runnable newHint) {
@@ -93,6 +103,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     void endHint() {
         hint = null;
+        placeDue = Deadline.NEVER;
         if (pool.place() != null) {
             listener.execute(this::leavePlace);
         }
@@ -189,27 +200,41 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     /** A client that waits has a contender entry, as the guide has it. */
     private void keepPlace(PrefixView view) {
-        Deadline end = operations.end();
         SlotSession place = pool.place();
         if (hint == null) {
             leavePlace();
         } else if (place != null) {
-            pool.keepAlive(place, view.contenders().containsKey(place.id()), end);
-        } else if (wanted > 0 && view.exists()) {
-            SlotSession taken = pool.takeForPlace(end);
-            if (taken != null) {
-                Transaction.Status status = Transaction.Status.UNKNOWN;
-                try {
-                    Transaction entry =
-                            new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
-                    status = entry.send(operations, end).status();
-                } finally {
-                    pool.placed(status == Transaction.Status.OK ? taken : null);
-                    putBack(taken, status, end);
-                }
-                // The last caller may have given up meanwhile, when there was no place yet to leave.
-                leavePlace();
+            pool.keepAlive(place, view.contenders().containsKey(place.id()), operations.end());
+        } else {
+            makePlace(view);
+        }
+    }
+
+    /**
+     * Makes the place of callers that have been refused for a while: a query that is open may be answered ten seconds later only. Those
+     * that are served sooner need none.
+     */
+    void makeDuePlace(PrefixView view) {
+        if (hint != null && pool.place() == null && placeDue.isPast(System.nanoTime())) {
+            listener.execute(() -> makePlace(view));
+        }
+    }
+
+    private void makePlace(PrefixView view) {
+        Deadline end = operations.end();
+        SlotSession taken = hint != null && wanted > 0 && view.exists() ? pool.takeForPlace(end) : null;
+        if (taken != null) {
+            Transaction.Status status = Transaction.Status.UNKNOWN;
+            try {
+                Transaction entry =
+                        new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
+                status = entry.send(operations, end).status();
+            } finally {
+                pool.placed(status == Transaction.Status.OK ? taken : null);
+                putBack(taken, status, end);
             }
+            // The last caller may have given up meanwhile, when there was no place yet to leave.
+            leavePlace();
         }
     }
 
