@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -12,12 +13,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Watches the prefix of a semaphore while somebody waits or holds: tells a waiter that a slot may have become free, and a holder
  * that its slot was taken from it. Thread-safe.
  */
 final class PrefixWatcher implements PrefixFollower.Follower {
+    private static final Logger LOG = LoggerFactory.getLogger(PrefixWatcher.class);
+
     /**
      * While nobody waits, a watch only tells of losses, and each write of our own answers a query: there is time between two of
      * them.
@@ -198,15 +203,19 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         }
     }
 
-    /** A client that waits has a contender entry, as the guide has it. */
+    /** A client that waits has a contender entry, as the guide has it. That this fails does not mean that the watch does. */
     private void keepPlace(PrefixView view) {
         SlotSession place = pool.place();
-        if (hint == null) {
-            leavePlace();
-        } else if (place != null) {
-            pool.keepAlive(place, view.contenders().containsKey(place.id()), operations.end());
-        } else {
-            makePlace(view);
+        try {
+            if (hint == null) {
+                leavePlace();
+            } else if (place != null) {
+                pool.keepAlive(place, view.contenders().containsKey(place.id()), operations.end());
+            } else {
+                makePlace(view);
+            }
+        } catch (SemaphoreException e) {
+            LOG.debug("The place at {} is left to the next look, or to an exchange", reader.prefix(), e);
         }
     }
 
@@ -216,7 +225,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
      */
     void makeDuePlace(PrefixView view) {
         if (hint != null && pool.place() == null && placeDue.isPast(System.nanoTime())) {
-            listener.execute(() -> makePlace(view));
+            listener.execute(() -> keepPlace(view));
         }
     }
 
