@@ -72,6 +72,7 @@ final class AbortableHttpClient extends CloseableHttpClient {
     static final class Call {
         private final Duration onceConnected;
         private volatile Deadline end;
+        private volatile boolean hadConnection;
         private @Nullable HttpContext context;
         private boolean aborted;
         private @Nullable HttpRequestBase request;
@@ -98,9 +99,15 @@ final class AbortableHttpClient extends CloseableHttpClient {
 
         /** Notes that there is a connection for it. */
         void connected() {
+            hadConnection = true;
             if (!onceConnected.isZero()) {
                 end = Deadline.after(System.nanoTime(), onceConnected);
             }
+        }
+
+        /** Whether there was a connection for it; if not, nothing was tried. */
+        boolean hadConnection() {
+            return hadConnection;
         }
 
         Deadline end() {

@@ -135,6 +135,8 @@ final class ConsulAdmin implements BackendAdmin {
         AtomicBoolean held = new AtomicBoolean();
         boolean done = change(name, view -> {
             if (!view.exists()) {
+                // An earlier call may have done it without knowing that.
+                held.set(DestroyedLocks.isDestroyed(view) && !DestroyedLocks.isDeserted(view));
                 return new Change<>(null, false);
             }
             Transaction transaction = new Transaction()

@@ -176,7 +176,7 @@ final class ConsulExchange {
             order.call(plan.view(), plan.kept(), System.nanoTime());
             plan.assign(pool.take(plan.takersNeeded(), plan.servesWaiting(), end));
             if (request.waiting() && request.wants().size() > request.attempts()) {
-                watcher.waitsFor(plan.wantedInVain());
+                watcher.waitsFor(plan.wantedInVain(), plan.servesWaiting());
             }
             if (plan.wantedInVain() > 0 && !plan.isEmpty()) {
                 plan.keepPlace(pool.chooseForPlace(releases.values(), plan.takers()));
@@ -259,6 +259,9 @@ final class ConsulExchange {
     }
 
     private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost, Deadline end) {
+        if (plan.wantedInVain() > 0) {
+            watcher.makeDuePlace(plan.view());
+        }
         DestroyedLocks.clear(plan.view(), http, end);
         plan.releases().forEach((hold, session) -> {
             // Somebody took it out of the list; the session is as good as new.

@@ -16,7 +16,7 @@ final class DestroyedLocks implements AutoCloseable {
 
     private final ConsulHttp operations;
     private final ConsulHttp watches;
-    private final Map<String, PrefixFollower> followers = new HashMap<>();
+    private final Map<String, Cleaner> cleaners = new HashMap<>();
     private boolean closed;
 
     DestroyedLocks(ConsulHttp operations, ConsulHttp watches) {
@@ -29,7 +29,7 @@ final class DestroyedLocks implements AutoCloseable {
         return isDestroyed(view) && view.liveHolders().isEmpty();
     }
 
-    private static boolean isDestroyed(PrefixView view) {
+    static boolean isDestroyed(PrefixView view) {
         LockBody body = view.lock();
         return !view.exists() && body != null && body.destroyed();
     }
@@ -45,27 +45,29 @@ final class DestroyedLocks implements AutoCloseable {
     /** Watches a semaphore that was destroyed while it was held. */
     synchronized void watch(PrefixReader reader) {
         if (!closed) {
-            followers
-                    .computeIfAbsent(
-                            reader.prefix(),
-                            prefix -> new PrefixFollower(
-                                    watches, prefix, "semaphore-consul-destroyed " + prefix, new Cleaner(reader)))
-                    .wake();
+            Cleaner cleaner = new Cleaner(reader);
+            Cleaner earlier = cleaners.put(reader.prefix(), cleaner);
+            if (earlier != null) {
+                // It may have seen what was there before this destruction, and be about to end.
+                earlier.follower.stop();
+            }
+            cleaner.follower.wake();
         }
     }
 
-    private synchronized void done(String prefix) {
-        PrefixFollower follower = followers.remove(prefix);
-        if (follower != null) {
-            follower.stop();
-        }
+    private synchronized void done(Cleaner cleaner) {
+        cleaners.remove(cleaner.reader.prefix(), cleaner);
+        cleaner.follower.stop();
     }
 
     private final class Cleaner implements PrefixFollower.Follower {
         private final PrefixReader reader;
+        private final PrefixFollower follower;
 
         Cleaner(PrefixReader reader) {
             this.reader = reader;
+            String thread = "semaphore-consul-destroyed " + reader.prefix();
+            this.follower = new PrefixFollower(watches, reader.prefix(), thread, this);
         }
 
         @Override
@@ -80,7 +82,7 @@ final class DestroyedLocks implements AutoCloseable {
                 // The next look shows whether that worked.
                 clear(view, operations, operations.end());
             } else {
-                done(reader.prefix());
+                done(this);
             }
         }
 
@@ -97,7 +99,7 @@ final class DestroyedLocks implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        followers.values().forEach(PrefixFollower::stop);
-        followers.clear();
+        cleaners.values().forEach(cleaner -> cleaner.follower.stop());
+        cleaners.clear();
     }
 }

@@ -202,12 +202,17 @@ final class ExchangePlan {
         return new LockBody(limit, holders, nonce, lock != null && lock.destroyed() && !view.exists());
     }
 
-    /** The contender entries that do not fit into the last transaction; without it they mean nothing. */
+    /**
+     * The contender entries that do not fit into the last transaction; without it they mean nothing. After it they do nothing, for it
+     * changes the key that they check.
+     */
     List<Transaction> preparations(HolderInfo self) {
         List<Transaction> preparations = new ArrayList<>();
         int last = Math.max(0, takers.size() - (Transaction.MAX_OPERATIONS - 3));
-        for (int i = 0; i < last; i += Transaction.MAX_OPERATIONS) {
-            preparations.add(entries(new Transaction(), i, Math.min(last, i + Transaction.MAX_OPERATIONS), self));
+        int most = Transaction.MAX_OPERATIONS - 1;
+        for (int i = 0; i < last; i += most) {
+            Transaction entries = entries(new Transaction(), i, Math.min(last, i + most), self);
+            preparations.add(entries.check(view.key(KeyNames.LOCK), view.lockIndex()));
         }
         return preparations;
     }

@@ -52,7 +52,7 @@ final class PrefixFollower {
         /** How long to wait before the next query, unless {@link #wake} is called and this is zero then. */
         long pauseNanos();
 
-        /** A query or a look failed; it is tried again after a while. */
+        /** A query or a look failed; it is tried again after a while. That no connection was free is no failure. */
         void failed();
     }
 
@@ -131,8 +131,9 @@ final class PrefixFollower {
                 pause(follower.pauseNanos(), () -> follower.pauseNanos() == 0);
             } catch (NoReplyException | RuntimeException e) {
                 // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.
-                index = 0;
-                if (!isStopped()) {
+                // Only that others have had all connections for long says nothing of the server.
+                if (next.hadConnection() && !isStopped()) {
+                    index = 0;
                     LOG.debug("Following {} failed, trying again", prefix, e);
                     follower.failed();
                     pause(pause, () -> false);

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -12,12 +13,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Watches the prefix of a semaphore while somebody waits or holds: tells a waiter that a slot may have become free, and a holder
  * that its slot was taken from it. Thread-safe.
  */
 final class PrefixWatcher implements PrefixFollower.Follower {
+    private static final Logger LOG = LoggerFactory.getLogger(PrefixWatcher.class);
+
     /**
      * While nobody waits, a watch only tells of losses, and each write of our own answers a query: there is time between two of
      * them.
@@ -36,6 +41,9 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     /** What the first caller wants that was not served and goes on waiting; 0 if all were served. */
     private volatile int wanted = 1;
+
+    /** When callers have been refused for so long that their place cannot wait for a look any more. */
+    private volatile Deadline placeDue = Deadline.NEVER;
 
     PrefixWatcher(
             ConsulHttp operations,
@@ -81,9 +89,16 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         return lastLook;
     }
 
-    /** Says what the first caller wants that goes on waiting, and needs a place; 0 if none does. */
-    void waitsFor(int permits) {
+    /**
+     * Says what the first caller wants that goes on waiting, and needs a place; 0 if none does.
+     *
+     * @param served whether another caller that waited is served
+     */
+    void waitsFor(int permits, boolean served) {
         wanted = permits;
+        placeDue = permits == 0 || served
+                ? Deadline.NEVER
+                : placeDue.earlier(Deadline.at(System.nanoTime() + UNHURRIED_NANOS));
     }
 
     void hint(Runnable newHint) {
@@ -93,6 +108,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     void endHint() {
         hint = null;
+        placeDue = Deadline.NEVER;
         if (pool.place() != null) {
             listener.execute(this::leavePlace);
         }
@@ -187,29 +203,47 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         }
     }
 
-    /** A client that waits has a contender entry, as the guide has it. */
+    /** A client that waits has a contender entry, as the guide has it. That this fails does not mean that the watch does. */
     private void keepPlace(PrefixView view) {
-        Deadline end = operations.end();
         SlotSession place = pool.place();
-        if (hint == null) {
-            leavePlace();
-        } else if (place != null) {
-            pool.keepAlive(place, view.contenders().containsKey(place.id()), end);
-        } else if (wanted > 0 && view.exists()) {
-            SlotSession taken = pool.takeForPlace(end);
-            if (taken != null) {
-                boolean made = false;
-                try {
-                    Transaction entry =
-                            new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
-                    made = entry.send(operations, end).status() == Transaction.Status.OK;
-                } finally {
-                    pool.placed(made ? taken : null);
-                    pool.putBack(List.of(taken));
-                }
-                // The last caller may have given up meanwhile, when there was no place yet to leave.
+        try {
+            if (hint == null) {
                 leavePlace();
+            } else if (place != null) {
+                pool.keepAlive(place, view.contenders().containsKey(place.id()), operations.end());
+            } else {
+                makePlace(view);
             }
+        } catch (SemaphoreException e) {
+            LOG.debug("The place at {} is left to the next look, or to an exchange", reader.prefix(), e);
+        }
+    }
+
+    /**
+     * Makes the place of callers that have been refused for a while: a query that is open may be answered ten seconds later only. Those
+     * that are served sooner need none.
+     */
+    void makeDuePlace(PrefixView view) {
+        if (hint != null && pool.place() == null && placeDue.isPast(System.nanoTime())) {
+            listener.execute(() -> keepPlace(view));
+        }
+    }
+
+    private void makePlace(PrefixView view) {
+        Deadline end = operations.end();
+        SlotSession taken = hint != null && wanted > 0 && view.exists() ? pool.takeForPlace(end) : null;
+        if (taken != null) {
+            Transaction.Status status = Transaction.Status.UNKNOWN;
+            try {
+                Transaction entry =
+                        new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
+                status = entry.send(operations, end).status();
+            } finally {
+                pool.placed(status == Transaction.Status.OK ? taken : null);
+                putBack(taken, status, end);
+            }
+            // The last caller may have given up meanwhile, when there was no place yet to leave.
+            leavePlace();
         }
     }
 
@@ -217,7 +251,17 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private void leavePlace() {
         SlotSession taken = hint == null ? pool.takePlace() : null;
         if (taken != null) {
-            new Transaction().delete(reader.prefix() + "/" + taken.id()).send(operations, operations.end());
+            Deadline end = operations.end();
+            Transaction delete = new Transaction().delete(reader.prefix() + "/" + taken.id());
+            putBack(taken, delete.send(operations, end).status(), end);
+        }
+    }
+
+    /** A request that is still under way would change the entry of the slot that the session holds by then. */
+    private void putBack(SlotSession taken, Transaction.Status status, Deadline end) {
+        if (status == Transaction.Status.UNKNOWN) {
+            pool.destroy(taken, end);
+        } else {
             pool.putBack(List.of(taken));
         }
     }

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -8,15 +10,22 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** A link to the server that loses requests or answers when it is told to. */
 final class BrokenLink implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     private final String host;
     private final int port;
     private final ServerSocket server;
@@ -24,6 +33,7 @@ final class BrokenLink implements AutoCloseable {
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger answersToLose = new AtomicInteger();
     private final AtomicInteger requestsToLose = new AtomicInteger();
+    private final AtomicReference<@Nullable LateRequest> toHold = new AtomicReference<>();
 
     BrokenLink(String address) {
         String[] parts = address.split(":", -1);
@@ -56,6 +66,35 @@ final class BrokenLink implements AutoCloseable {
         requestsToLose.set(number);
     }
 
+    /** Keeps the next transaction with this text in its body: the server gets it late, when its client has given up. */
+    LateRequest hold(String text) {
+        LateRequest late = new LateRequest(text);
+        toHold.set(late);
+        return late;
+    }
+
+    /** One that is kept. */
+    static final class LateRequest {
+        private final String text;
+        private final CountDownLatch givenUp = new CountDownLatch(1);
+        private final CountDownLatch letGo = new CountDownLatch(1);
+        private final CountDownLatch answered = new CountDownLatch(1);
+
+        private LateRequest(String text) {
+            this.text = text;
+        }
+
+        void awaitGivenUp() throws InterruptedException {
+            assertThat(givenUp.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        }
+
+        /** Has the server do it now. */
+        void letGo() throws InterruptedException {
+            letGo.countDown();
+            assertThat(answered.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
     private static void start(Runnable task) {
         Thread thread = new Thread(task, "broken-link");
         thread.setDaemon(true);
@@ -82,6 +121,7 @@ final class BrokenLink implements AutoCloseable {
         private final Socket client;
         private final Socket upstream;
         private volatile boolean losing;
+        private volatile @Nullable LateRequest late;
 
         Link(Socket client, Socket upstream) {
             this.client = client;
@@ -94,6 +134,16 @@ final class BrokenLink implements AutoCloseable {
 
         void answers() {
             pump(upstream, client, false);
+        }
+
+        private void holdIfLate(String text, InputStream in) throws InterruptedException {
+            LateRequest wanted = toHold.get();
+            if (wanted != null && text.contains(wanted.text) && toHold.compareAndSet(wanted, null)) {
+                late = wanted;
+                readToItsEnd(in);
+                wanted.givenUp.countDown();
+                wanted.letGo.await();
+            }
         }
 
         private void pump(Socket from, Socket to, boolean request) {
@@ -111,18 +161,38 @@ final class BrokenLink implements AutoCloseable {
                             }
                             losing = take(answersToLose);
                         }
+                        holdIfLate(text, in);
                     } else if (losing) {
                         break;
                     }
+                    LateRequest held = late;
+                    if (held != null && !request) {
+                        held.answered.countDown();
+                    }
                     out.write(buffer, 0, read);
                     out.flush();
+                    if (held != null && request) {
+                        held.answered.await();
+                    }
                 }
             } catch (IOException e) {
                 // The other direction has closed both.
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
             } finally {
                 end(client);
                 end(upstream);
             }
+        }
+    }
+
+    private static void readToItsEnd(InputStream in) {
+        try {
+            while (in.read() >= 0) {
+                // Who has given up sends no more.
+            }
+        } catch (IOException e) {
+            // That is an end too.
         }
     }
 

@@ -14,8 +14,13 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -82,9 +87,7 @@ class DestroyTest {
     @Test
     void anAnswerThatMakesNoSenseDoesNotEndTheWatchForTheLastHolder() {
         try (StubServer stub = StubServer.answering("[{\"Key\":{}}]")) {
-            ConsulSettings settings = ConsulSettings.from(
-                    BackendUri.parse("consul://" + stub.address()), HolderInfo.ofThisProcess("test"));
-            try (ConsulHttp http = new ConsulHttp(settings, settings.giveUpAfter(), 2);
+            try (ConsulHttp http = http(stub.address());
                     DestroyedLocks locks = new DestroyedLocks(http, http)) {
                 locks.watch(new PrefixReader(http, name, name));
                 await("it asks again")
@@ -92,6 +95,44 @@ class DestroyTest {
                         .until(() -> stub.requests().size() > 1);
             }
         }
+    }
+
+    @Test
+    void aDestructionWhileTheWatchForAnEarlierOneEndsIsWatchedToo() {
+        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress(server.host(), server.port()));
+                ConsulHttp direct = http(server.address());
+                ConsulHttp slow = http("127.0.0.1:" + proxy.address().getPort());
+                DestroyedLocks locks = new DestroyedLocks(slow, direct)) {
+            // Its last look finds nothing any more, and before it knows that there is another destroyed semaphore.
+            String nothing = name + "-again";
+            PrefixReader reader = new PrefixReader(slow, nothing, nothing);
+            try (LinkFault late = proxy.stall(Direction.ANSWERS)) {
+                locks.watch(reader);
+                await("it is told that there is nothing").until(() -> late.strikes() > 0);
+                server.put(nothing + "/.lock", new LockBody(1, Set.of("gone"), "n", true).toJson());
+                locks.watch(reader);
+            }
+            await("it is deleted")
+                    .atMost(Duration.ofSeconds(10))
+                    .until(() -> server.get(nothing + "/.lock").isEmpty());
+        }
+    }
+
+    /** As one whose first call got no answer. */
+    @Test
+    void whoDestroysItAgainClearsUpToo() {
+        takeHolds(rival, 2);
+        other.admin().destroy(name);
+        other.close();
+        assertThat(backend.admin().destroy(name)).isFalse();
+        die();
+        awaitNothing();
+    }
+
+    private static ConsulHttp http(String address) {
+        ConsulSettings settings =
+                ConsulSettings.from(BackendUri.parse("consul://" + address), HolderInfo.ofThisProcess("test"));
+        return new ConsulHttp(settings, settings.giveUpAfter(), 2);
     }
 
     private long watches() {

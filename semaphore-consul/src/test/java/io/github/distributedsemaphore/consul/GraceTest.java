@@ -5,16 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -96,6 +103,76 @@ class GraceTest {
                                 > Duration.ofMillis(4_100).toNanos());
                 assertThat(session.renew(List.of(hold)).lost()).isEmpty();
                 assertThat(losses.holds).isEmpty();
+            }
+        }
+    }
+
+    private static ConsulHttp http(String address, Duration longest, int connections) {
+        return new ConsulHttp(settings(address), longest, connections);
+    }
+
+    private static ConsulSettings settings(String address) {
+        return ConsulSettings.from(
+                BackendUri.parse("consul://" + address + "?grace=0s"), HolderInfo.ofThisProcess("test"));
+    }
+
+    private String proxyAddress() {
+        return "127.0.0.1:" + proxy.address().getPort();
+    }
+
+    private void create() {
+        try (SemaphoreBackend backend = Consul.open()) {
+            backend.admin().create(name, 3);
+        }
+    }
+
+    @Test
+    void aWatchThatWaitsForAConnectionHasNotFailed() throws Exception {
+        create();
+        Duration longest = Duration.ofMillis(500);
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try (ConsulHttp operations = http(server.address(), Duration.ofSeconds(4), 2);
+                ConsulHttp watches = http(proxyAddress(), longest, 1);
+                BackendSession session =
+                        new ConsulSession(operations, watches, settings(server.address()), name, losses)) {
+            String index = "index="
+                    + operations
+                            .get(operations.end(), "/v1/kv/" + name + "/.semaphore")
+                            .index();
+            Future<ConsulHttp.Reply> query = other.submit(() ->
+                    watches.get(Deadline.after(System.nanoTime(), PATIENCE), "/v1/kv/" + name + "/.semaphore", index));
+            await("the only connection is in use").until(() -> proxy.openConnections() == 1);
+            takeOne(session);
+            long start = System.nanoTime();
+            await("the watch has waited for longer than it may")
+                    .until(() -> System.nanoTime() - start > 3 * longest.toNanos());
+            assertThat(losses.holds).isEmpty();
+            assertThat(query).isNotDone();
+        } finally {
+            other.shutdownNow();
+        }
+    }
+
+    @Test
+    void aPlaceThatCannotBeMadeIsNoFailureOfTheWatch() {
+        create();
+        AtomicInteger hints = new AtomicInteger();
+        try (ConsulHttp operations = http(proxyAddress(), Duration.ofSeconds(4), 2);
+                ConsulHttp watches = http(server.address(), ConsulBackend.WATCH_ANSWER, 2);
+                BackendSession session =
+                        new ConsulSession(operations, watches, settings(server.address()), name, losses)) {
+            takeOne(session);
+            try (LinkFault refusal = proxy.refuse()) {
+                proxy.cut(Ending.RESET);
+                BackendSession.Watch watch = session.watch(hints::incrementAndGet);
+                for (int looks = 1; looks <= 3; looks++) {
+                    int wanted = looks;
+                    server.put(name + "/else", "change " + looks);
+                    await("a look").until(() -> hints.get() >= wanted);
+                }
+                assertThat(refusal.strikes()).isPositive();
+                assertThat(losses.holds).isEmpty();
+                watch.close();
             }
         }
     }

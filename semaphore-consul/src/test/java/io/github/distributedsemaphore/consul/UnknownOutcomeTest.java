@@ -9,7 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -21,7 +23,9 @@ import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -156,5 +160,62 @@ class UnknownOutcomeTest {
         } finally {
             cut.join().close();
         }
+    }
+
+    /** Who waits no more deletes its entry; that comes late, when the session might hold a slot. */
+    @Test
+    void aPlaceThatIsLeftLateIsNotThatOfASlotTakenMeanwhile() throws Exception {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=1s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            BackendSession.Watch watch = client.watch(() -> {});
+            await("its place").until(this::hasPlace);
+            BrokenLink.LateRequest late = link.hold("\"Verb\":\"delete\"");
+            watch.close();
+            late.awaitGivenUp();
+            assertSlotIsKeptThrough(late, client);
+        }
+    }
+
+    /** Who begins to wait writes an entry; that comes late, when the session might hold a slot. */
+    @Test
+    void aPlaceThatIsMadeLateIsNotThatOfASlotTakenMeanwhile() throws Exception {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=1s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            BrokenLink.LateRequest late = link.hold(inBody(Contender.waitingValue(1)));
+            BackendSession.Watch watch = client.watch(() -> {});
+            late.awaitGivenUp();
+            assertSlotIsKeptThrough(late, client);
+            watch.close();
+        }
+    }
+
+    /** More slots than fit into one transaction: what writes the first entries comes late, when they belong to the holds. */
+    @Test
+    void anEntryThatIsWrittenLateIsNotThatOfASlotTakenMeanwhile() throws Exception {
+        int permits = Transaction.MAX_OPERATIONS - 2;
+        backend.admin().resize(name, permits);
+        BrokenLink.LateRequest late = link.hold(inBody("{\"Slot\":1"));
+        takeHolds(session, permits);
+        late.awaitGivenUp();
+        List<Holder> granted = backend.admin().describe(name).orElseThrow().holders();
+        late.letGo();
+        assertThat(backend.admin().describe(name).orElseThrow().holders()).isEqualTo(granted);
+    }
+
+    /** How a transaction has a value, or the beginning of one if its length is a multiple of three. */
+    private static String inBody(String value) {
+        return Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private boolean hasPlace() {
+        return server.keys().stream()
+                .anyMatch(key -> key.startsWith(name + "/") && server.get(key).contains("\"Waiting\""));
+    }
+
+    private void assertSlotIsKeptThrough(BrokenLink.LateRequest late, BackendSession client) throws Exception {
+        Hold hold = takeOne(client);
+        late.letGo();
+        assertThat(client.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(takeOne(session).slot()).as("the slot of a rival").isEqualTo(2);
     }
 }

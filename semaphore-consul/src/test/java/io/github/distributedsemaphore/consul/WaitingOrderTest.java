@@ -143,6 +143,26 @@ class WaitingOrderTest {
         await("the place is given up").until(() -> waiting().isEmpty());
     }
 
+    /** Nothing changes for as long as the query is open: the exchange itself sees to the place. */
+    @Test
+    void aClientThatHoldsHasItsPlaceAsSoonAsOneOfItsCallersWaits() {
+        try (BrokenLink link = new BrokenLink(server.address());
+                SemaphoreBackend seen = Consul.openAt("consul://" + link.address());
+                BackendSession client = seen.open(name, new Consul.Losses())) {
+            takeHolds(client, 2);
+            await("a query that waits for news")
+                    .until(() -> link.requests().stream()
+                            .anyMatch(request -> request.contains("&index=") && !request.contains("&index=0")));
+            BackendSession.Watch watch = client.watch(hints::incrementAndGet);
+            await("its place").atMost(Duration.ofSeconds(2)).until(() -> {
+                // The engine asks again by a timer.
+                assertThat(first(waitFor(client, List.of(), 1))).isEqualTo(Answer.FULL);
+                return waiting().size() == 1;
+            });
+            watch.close();
+        }
+    }
+
     // The order itself, without a server
 
     private static PrefixView view(long lockIndex, Set<String> holders, Contender... contenders) {
