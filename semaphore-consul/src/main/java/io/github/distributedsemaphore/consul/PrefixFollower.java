@@ -131,11 +131,13 @@ final class PrefixFollower {
                 pause(follower.pauseNanos(), () -> follower.pauseNanos() == 0);
             } catch (NoReplyException | RuntimeException e) {
                 // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.
-                // Only that others have had all connections for long says nothing of the server.
-                if (next.hadConnection() && !isStopped()) {
-                    index = 0;
+                if (!isStopped()) {
                     LOG.debug("Following {} failed, trying again", prefix, e);
-                    follower.failed();
+                    // That others have had all connections for long says nothing of the server.
+                    if (next.hadConnection()) {
+                        index = 0;
+                        follower.failed();
+                    }
                     pause(pause, () -> false);
                     pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
                 }
