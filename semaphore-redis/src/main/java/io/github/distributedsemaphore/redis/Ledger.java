@@ -14,6 +14,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,6 +61,9 @@ final class Ledger {
     /** Slot to the hold of it. */
     private final Map<Integer, Hold> holds = new ConcurrentHashMap<>();
 
+    /** Holds whose slots the last look at this session's set did not find there. */
+    private Set<Hold> unseen = Set.of();
+
     /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next. */
     private final List<Hold> strays = new ArrayList<>();
 
@@ -91,6 +95,22 @@ final class Ledger {
     @Nullable
     Hold holdOf(int slot) {
         return holds.get(slot);
+    }
+
+    /**
+     * All of this session's set was read.
+     *
+     * @param slots what is in it
+     */
+    void seen(Set<Integer> slots) {
+        unseen = holds.values().stream()
+                .filter(hold -> !slots.contains(hold.slot()))
+                .collect(Collectors.toSet());
+    }
+
+    /** Whether this hold may be handed over. That publishes it whether the slot is there or not, and nothing can make it depend on that. */
+    boolean mayHand(Hold hold) {
+        return !unseen.contains(hold);
     }
 
     boolean has(Hold hold) {

@@ -234,19 +234,18 @@ final class Planner {
             return List.of();
         }
         List<Step.Hand> hands = new ArrayList<>();
+        List<Hold> usable = within(freed, view.limit());
+        usable.removeIf(hold -> !ledger.mayHand(hold));
         int run = attempt.request().epochs();
         int next = 0;
         for (View.Waiter waiter : queue) {
             if (waiter.client().equals(liveness.client()) || attempt.served().contains(waiter.client())) {
                 continue;
             }
-            while (next < freed.size() && freed.get(next).slot() > view.limit()) {
-                next++;
-            }
-            if (waiter.hintOnly() || next == freed.size()) {
+            if (waiter.hintOnly() || next == usable.size()) {
                 break;
             }
-            Hold from = freed.get(next++);
+            Hold from = usable.get(next++);
             long first = from.lastEpoch() + 1;
             hands.add(new Step.Hand(from, waiter.client(), new Hold(from.slot(), first, first + run - 1)));
         }
