@@ -67,17 +67,18 @@ final class Reconciliation {
     }
 
     private boolean rename(Deadline deadline) {
+        boolean unused = learnName(deadline);
         for (int failures = 0; ; failures++) {
             long start = System.nanoTime();
-            View view = wire.rearm(0, deadline);
-            if (learnName(deadline)) {
-                view = wire.rearm(0, deadline);
-            }
+            // First: a renewal that came after the deadline was read would be taken back.
+            String name = liveness.beginRename();
+            View view = readToRename(deadline);
             if (!view.isMember()) {
+                liveness.endRename(false);
                 return false;
             }
             CommandBatch batch = new CommandBatch().multi();
-            liveness.rename(batch, liveness.beginRename(), view.deadlineMillis());
+            liveness.rename(batch, name, view.deadlineMillis());
             touch(batch, view);
             batch.exec();
             boolean done = wire.commit(batch, deadline);
@@ -87,6 +88,15 @@ final class Reconciliation {
             }
             // Many may have lost their replies at once, and each that takes another name makes the others fail.
             Pause.backOff(System.nanoTime() - start, failures, deadline);
+        }
+    }
+
+    private View readToRename(Deadline deadline) {
+        try {
+            return wire.rearm(0, deadline);
+        } catch (RuntimeException e) {
+            liveness.endRename(false);
+            throw e;
         }
     }
 

@@ -22,6 +22,7 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -173,6 +174,37 @@ class UnknownOutcomeTest {
             assertThat(tidy.check(others.get(0))).isEqualTo(HoldState.HELD);
             assertThat(tidy.check(others.get(1))).isEqualTo(HoldState.HELD);
         }
+    }
+
+    /** A session that takes another name takes its deadline along. */
+    @Test
+    void whatARenewalPromisedWhileAnOutcomeWasFoundOutIsKept() throws Exception {
+        Hold hold = takeOne(session);
+        relay.loseReplies();
+        assertThatThrownBy(() -> session.exchange(request(List.of(), 1))).isInstanceOf(OutcomeUnknownException.class);
+        await().ignoreExceptions().until(() -> session.check(hold) == HoldState.HELD);
+        CountDownLatch read = relay.holdReplyTo("UNWATCH");
+        Future<ExchangeResult> found = CompletableFuture.supplyAsync(() -> session.resolve(request(List.of(), 1)));
+        assertThat(read.await(60, TimeUnit.SECONDS)).isTrue();
+        double promised = 0;
+        try {
+            session.renew(List.of(hold));
+            promised = deadline();
+        } catch (BackendUnavailableException e) {
+            // It promises nothing.
+        }
+        relay.bringReply();
+
+        assertThat(found.get(60, TimeUnit.SECONDS).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(deadline()).isGreaterThanOrEqualTo(promised);
+    }
+
+    /** Until when the only client lives. */
+    private double deadline() {
+        return redis.commands()
+                .zrangeWithScores(redis.layout("jobs").lives(), 0, 0)
+                .get(0)
+                .getScore();
     }
 
     @Test
