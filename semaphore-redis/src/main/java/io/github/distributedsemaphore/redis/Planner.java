@@ -230,12 +230,15 @@ final class Planner {
 
     /** Hands what is freed to those that wait, as long as the first of them can be given one. */
     private List<Step.Hand> hands(Attempt attempt, View view, List<Hold> freed, List<View.Waiter> queue) {
-        if (freed.isEmpty() || queue.isEmpty() || view.control() == null || !mayHandOver(view)) {
+        Control control = view.control();
+        if (freed.isEmpty() || queue.isEmpty() || control == null || !mayHandOver(view)) {
             return List.of();
         }
         List<Step.Hand> hands = new ArrayList<>();
         List<Hold> usable = within(freed, view.limit());
-        usable.removeIf(hold -> !ledger.mayHand(hold));
+        // What was counted from an earlier base may have been given back to a server that is gone: then others had the
+        // next epochs.
+        usable.removeIf(hold -> !ledger.mayHand(hold) || hold.epoch() < control.base());
         int run = attempt.request().epochs();
         int next = 0;
         for (View.Waiter waiter : queue) {

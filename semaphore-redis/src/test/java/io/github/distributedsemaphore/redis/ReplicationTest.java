@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -20,6 +21,10 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -142,6 +147,38 @@ class ReplicationTest {
         assertThat(held(atReplica)).isEqualTo(1);
         await().ignoreExceptions().until(() -> take(session, 1) instanceof Answer.Granted);
         assertThat(takenBy(session)).hasSize(1);
+    }
+
+    @Test
+    void aReleaseThatIsDoneAgainGivesNobodyAnEpochThatWasUsed() throws Exception {
+        BackendSession first = session();
+        Hold hold = takeOne(first);
+        stallReplication();
+        giveBack(first, hold);
+        Hold second = takeOne(session());
+        assertThat(second.slot()).isEqualTo(hold.slot());
+        failOver();
+
+        BackendSession waiting = session("handOver=true");
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, true);
+        CompletableFuture<Hold> taken = new CompletableFuture<>();
+        assertThat(waiting.exchange(one).answers()).containsExactly(Answer.FULL);
+        BackendSession.Watch watch = waiting.watch(() -> {
+            CompletionStage<ExchangeResult> stage = waiting.start(one);
+            if (stage != null) {
+                Future<?> unused = stage.toCompletableFuture().thenAccept(result -> {
+                    if (result.answers().get(0) instanceof Answer.Granted granted) {
+                        taken.complete(granted.holds().get(0));
+                    }
+                });
+            }
+        });
+        assertThat(waiting.exchange(one).answers()).containsExactly(Answer.FULL);
+        ExchangeRequest nothing = new ExchangeRequest(List.of(), List.of(), 1, false);
+        await().ignoreExceptions().until(() -> first.exchange(nothing) != null);
+
+        assertThat(taken.get(10, TimeUnit.SECONDS).epoch()).isGreaterThan(second.lastEpoch());
+        watch.close();
     }
 
     private static List<Hold> takenBy(BackendSession session) {
