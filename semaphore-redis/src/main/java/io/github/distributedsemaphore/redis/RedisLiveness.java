@@ -194,9 +194,9 @@ final class RedisLiveness {
         return Deadline.at(sentNanos + left - margin);
     }
 
-    /** Whether this client takes slots that a release hands to it. */
+    /** Whether this client takes slots that a release hands to it. Who hands them does not wait for the replicas that this one needs. */
     boolean takesHandedSlots() {
-        return settings.handOver();
+        return settings.handOver() && replicas.needed() == 0;
     }
 
     /** What has to have a grant before it counts. */

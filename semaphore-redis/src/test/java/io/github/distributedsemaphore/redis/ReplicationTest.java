@@ -193,6 +193,22 @@ class ReplicationTest {
         assertThat(session.renew(List.of(hold)).lost()).isEmpty();
     }
 
+    /** Whoever gives it does not know that the grant has to be confirmed. */
+    @Test
+    void whoNeedsReplicasTakesNoSlotThatIsHandedOver() {
+        takeOne(session());
+        BackendSession waiting = session("minReplicas=1", "handOver=true");
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        BackendSession.Watch watch = waiting.watch(() -> {});
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        double score = atMaster.commands()
+                .zrangeWithScores(new RedisLayout(PREFIX, "jobs").waiters(), 0, 0)
+                .get(0)
+                .getScore();
+        assertThat((long) score & 1).as("hints only").isEqualTo(1);
+        watch.close();
+    }
+
     @Test
     void aGrantThatTheReplicaDoesNotConfirmIsNone() {
         BackendSession session = session("minReplicas=1");
