@@ -14,6 +14,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -197,8 +198,9 @@ final class Ledger {
      * Takes up what was offered.
      *
      * @param client the name of this session
+     * @param over is given each hold that this session had of an offered slot, and that must be over
      */
-    List<Hold> takeOffers(String client) {
+    List<Hold> takeOffers(String client, Consumer<Hold> over) {
         if (offers.isEmpty()) {
             return List.of();
         }
@@ -206,7 +208,10 @@ final class Ledger {
         for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
             Hold hold = offer.hold();
             if (offer.client().equals(client) && hold.epoch() > lastEpochs.getOrDefault(hold.slot(), -1L)) {
-                add(hold);
+                Hold former = add(hold);
+                if (former != null) {
+                    over.accept(former);
+                }
                 taken.add(hold);
             }
         }

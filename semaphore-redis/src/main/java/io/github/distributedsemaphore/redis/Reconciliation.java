@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -108,12 +109,7 @@ final class Reconciliation {
 
     /** What is in the session's set is held by it, and nothing else is. */
     void settle(Attempt attempt, View view, Deadline deadline) {
-        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
-        List<Hold> gone = attempt.toGiveBack().stream()
-                .filter(hold -> !mine.contains(hold.slot()))
-                .toList();
-        gone.forEach(ledger::remove);
-        attempt.toGiveBack().removeAll(gone);
+        settleReleases(attempt, List.copyOf(attempt.toGiveBack()), view, deadline);
         if (attempt.isDoubtful()) {
             List<Hold> taken = attempt.taken();
             attempt.forget(taken);
@@ -124,6 +120,42 @@ final class Reconciliation {
             attempt.giveBackSpare();
         }
         attempt.serve();
+    }
+
+    /**
+     * Finds out which of these were given back without a reply.
+     *
+     * @param released all or some of what the exchange is to give back
+     */
+    void settleReleases(Attempt attempt, List<Hold> released, View view, Deadline deadline) {
+        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
+        Set<Hold> gone = new HashSet<>(released);
+        List<Hold> there =
+                released.stream().filter(hold -> mine.contains(hold.slot())).toList();
+        there.forEach(gone::remove);
+        gone.addAll(cameBack(there, deadline));
+        gone.forEach(ledger::remove);
+        attempt.toGiveBack().removeAll(gone);
+    }
+
+    /** A slot may have been with others meanwhile, who handed it to this session: then it is not the hold that was given back. */
+    private List<Hold> cameBack(List<Hold> there, Deadline deadline) {
+        if (there.isEmpty()) {
+            return List.of();
+        }
+        String[] slots =
+                there.stream().map(hold -> Integer.toString(hold.slot())).toArray(String[]::new);
+        CommandBatch batch = new CommandBatch();
+        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
+        Replies replies = wire.ask(batch, deadline);
+        List<Hold> again = new ArrayList<>();
+        for (int i = 0; i < slots.length; i++) {
+            HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
+            if (note != null && note.first() > there.get(i).lastEpoch()) {
+                again.add(there.get(i));
+            }
+        }
+        return again;
     }
 
     /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */
