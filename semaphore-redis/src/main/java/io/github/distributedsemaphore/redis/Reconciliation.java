@@ -74,18 +74,23 @@ final class Reconciliation {
             // First: a renewal that came after the deadline was read would be taken back.
             String name = liveness.beginRename();
             View view = readToRename(deadline);
-            if (!view.isMember()) {
+            boolean alive = view.isMember();
+            if (!alive && view.control() == null) {
                 liveness.endRename(false);
                 return false;
             }
             CommandBatch batch = new CommandBatch().multi();
-            liveness.rename(batch, name, view.deadlineMillis());
+            if (alive) {
+                liveness.rename(batch, name, view.deadlineMillis());
+            }
+            // Its first transaction, with which it begins to live, may be under way. It finds the control touched, or
+            // has come before.
             touch(batch, view);
             batch.exec();
             boolean done = wire.commit(batch, deadline);
-            liveness.endRename(done);
-            if (done) {
-                return true;
+            liveness.endRename(done && alive);
+            if (done && (alive || !wire.rearm(0, deadline).isMember())) {
+                return alive;
             }
             // Many may have lost their replies at once, and each that takes another name makes the others fail.
             Pause.backOff(System.nanoTime() - start, failures, deadline);

@@ -140,6 +140,17 @@ class UnknownOutcomeTest {
     }
 
     @Test
+    void theFirstTransactionOfASessionThatComesAfterItWasResolvedTakesNothing() {
+        session.exchange(request(List.of()));
+        relay.keepRequests();
+        ExchangeResult result = unknownThenResolved(request(List.of(), 1));
+
+        assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
+        deliverAndAwaitIt();
+        assertThat(held()).isZero();
+    }
+
+    @Test
     void aReleaseThatComesAfterItWasResolvedFreesNobodyElsesSlot() {
         Hold hold = takeOne(session);
         relay.keepRequests();
