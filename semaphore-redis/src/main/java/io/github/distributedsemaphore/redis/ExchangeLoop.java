@@ -77,7 +77,7 @@ final class ExchangeLoop {
             }
             takeOffers(attempt);
             if (attempt.isFresh(view) && planner.isPlaceLost(view)) {
-                planner.losePlace();
+                planner.doubtPlace();
             }
             if (relay == null) {
                 view = look(attempt, calm(attempt, view, deadline), deadline);

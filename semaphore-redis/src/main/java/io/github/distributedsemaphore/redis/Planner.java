@@ -31,14 +31,20 @@ final class Planner {
      */
     private static final long TURN_NANOS = 2_000_000;
 
+    /** Instead of the score of a place: no time of a server is so early. */
+    private static final long UNCERTAIN = 1;
+
     private final RedisLiveness liveness;
     private final Ledger ledger;
 
     /** The place of the session: since when it waits, by the server's clock in microseconds; 0 if it has none. */
     private long ticket;
 
-    /** The score with which it stands in the queue; 0 if it does not. */
+    /** The score with which it stands in the queue; 0 if it does not, {@link #UNCERTAIN} if that is not known. */
     private long queuedAs;
+
+    /** The base of the epochs when it took that place. */
+    private long queuedUpon;
 
     /** The name under which this session was given up for dead, as long as its remains have to be looked after. */
     private @Nullable String former;
@@ -299,6 +305,7 @@ final class Planner {
         }
         if (step.ticket() > 0) {
             queuedAs = step.ticket();
+            queuedUpon = step.base();
         } else if (step.leaveQueue()) {
             queuedAs = 0;
         }
@@ -331,11 +338,16 @@ final class Planner {
         return queuedAs > 0;
     }
 
-    /** Notices if the queue was removed, as with a semaphore that is destroyed and created again. */
+    /**
+     * Notices if the queue was removed, as with a semaphore that is destroyed and created again. Where more wait than are read, the
+     * base says so: it rises then, and when another server takes over.
+     */
     boolean isPlaceLost(View view) {
+        Control control = view.control();
+        boolean isSeen = view.ahead(liveness.client()).size() < view.waiters().size();
         return queuedAs > 0
-                && view.waiters().size() < View.WAITERS
-                && view.ahead(liveness.client()).size() == view.waiters().size();
+                && !isSeen
+                && (view.waiters().size() < View.WAITERS || (control != null && control.base() != queuedUpon));
     }
 
     /** The session is not in the queue any more. */
@@ -347,6 +359,11 @@ final class Planner {
     /** The session is not in the queue, and takes its place again if it goes on waiting. */
     void losePlace() {
         queuedAs = 0;
+    }
+
+    /** Perhaps the session is not in the queue. It takes its place again if it goes on waiting, or else leaves it. */
+    void doubtPlace() {
+        queuedAs = UNCERTAIN;
     }
 
     /** The session goes on under another name. */

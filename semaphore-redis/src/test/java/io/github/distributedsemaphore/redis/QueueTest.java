@@ -498,4 +498,22 @@ class QueueTest {
         assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.FULL);
         assertThat(queued()).isEqualTo(1);
     }
+
+    /** As many as are read of the queue stand in the new one before the session looks. */
+    @Test
+    void aPlaceInAQueueThatWasRemovedIsTakenUpAgainBehindOthers() {
+        takeHolds(holder, 1);
+        BackendSession waiting = redis.session("jobs");
+        takeOne(waiting);
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        backend.admin().destroy("jobs");
+        backend.admin().create("jobs", 2);
+        for (int i = 0; i < View.WAITERS; i++) {
+            assertThat(Redis.await(redis.session("jobs"), 1).answers()).containsExactly(Answer.FULL);
+        }
+        assertThat(queued()).isEqualTo(View.WAITERS);
+
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(queued()).isEqualTo(View.WAITERS + 1);
+    }
 }
