@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What one session holds, what it owes and what it was offered: the only place where that is kept.
  *
- * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove} and {@link #offer}, which any
- * thread may call.
+ * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove}, {@link #offer} and
+ * {@link #owesAnything}, which any thread may call.
  */
 final class Ledger {
     private static final int REMEMBERED = 16;
@@ -65,8 +65,8 @@ final class Ledger {
     /** Holds whose slots the last look at this session's set did not find there. */
     private Set<Hold> unseen = Set.of();
 
-    /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next. */
-    private final List<Hold> strays = new ArrayList<>();
+    /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next, or after a renewal. */
+    private final Queue<Hold> strays = new ConcurrentLinkedQueue<>();
 
     /** Given back by exchanges that failed after that: their callers do not know it yet, and ask for it again. */
     private final Set<Hold> returned = new HashSet<>();

@@ -282,6 +282,29 @@ class UnknownOutcomeTest {
     }
 
     @Test
+    void whatCouldNotBeGivenBackInTheBackgroundGoesBackWithoutAnotherCall() throws Exception {
+        String uri = through(relay, redis, RedisServer.address(), "timeout=1s");
+        try (SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("tidy"))) {
+            BackendSession tidy = redis.session(backend, "jobs", new Redis.Ear());
+            Hold own = takeOne(tidy);
+            RedisLayout layout = redis.layout("jobs");
+            String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+            String unknown = redis.commands().srandmember(layout.free());
+            redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
+            CountDownLatch sent = relay.holdAt("SMOVE");
+            tidy.renew(List.of(own));
+            assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
+            relay.holdNothing();
+
+            await().ignoreException(BackendUnavailableException.class).until(() -> {
+                assertThat(tidy.renew(List.of(own)).lost()).isEmpty();
+                return held() == 1;
+            });
+        }
+    }
+
+    @Test
     void manyClientsWithoutAReplyDoNotHinderEachOtherForLong() throws Exception {
         int clients = 80;
         try (RedisServer alone = RedisServer.start();
