@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.Collection;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -299,6 +300,10 @@ final class ArmedWire {
             isNewServer = false;
         } else {
             liveness.clock().read(read.sentNanos(), read.serverMicros());
+        }
+        Set<Integer> mine = read.mine();
+        if (mine != null) {
+            liveness.ledger().seen(mine);
         }
         return remember(read);
     }

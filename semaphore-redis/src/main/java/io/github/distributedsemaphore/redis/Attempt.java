@@ -122,6 +122,10 @@ final class Attempt {
         unserved = Answer.NOT_DONE;
     }
 
+    boolean isResolved() {
+        return unserved == Answer.NOT_DONE;
+    }
+
     boolean isClaiming() {
         return claiming;
     }
@@ -320,8 +324,15 @@ final class Attempt {
     /** What no caller knows of when this exchange fails. */
     List<Hold> unknownToCallers() {
         List<Hold> unknown = new ArrayList<>(spare);
-        toGiveBack.stream().filter(hold -> !request.giveBack().contains(hold)).forEach(unknown::add);
+        unknown.addAll(owed());
         return unknown;
+    }
+
+    /** What is to be given back although no caller has said so. */
+    List<Hold> owed() {
+        return toGiveBack.stream()
+                .filter(hold -> !request.giveBack().contains(hold))
+                .toList();
     }
 
     /** These are gone: callers that got one of them have no answer again, and what they got besides is spare. */

@@ -147,6 +147,15 @@ final class Bookkeeping {
         }
     }
 
+    /** Its slot was handed to this session again: it was given back without a reply, or somebody took it away. */
+    void over(Attempt attempt, Hold former) {
+        if (!attempt.toGiveBack().remove(former)) {
+            announce(former);
+        } else if (!attempt.isResolved()) {
+            attempt.lost().add(former);
+        }
+    }
+
     /** Other clients have removed this session as dead: it holds nothing any more. */
     void loseAll(Attempt attempt) {
         attempt.lost().addAll(attempt.toGiveBack());

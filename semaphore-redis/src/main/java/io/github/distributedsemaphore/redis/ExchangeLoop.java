@@ -52,7 +52,7 @@ final class ExchangeLoop {
 
     /** What others gave to this session meanwhile serves its callers before anything is asked. */
     void takeOffers(Attempt attempt) {
-        List<Hold> offered = ledger.takeOffers(liveness.client());
+        List<Hold> offered = ledger.takeOffers(liveness.client(), former -> books.over(attempt, former));
         if (!offered.isEmpty()) {
             planner.wasServed();
             attempt.spare().addAll(offered);
@@ -77,7 +77,7 @@ final class ExchangeLoop {
             }
             takeOffers(attempt);
             if (attempt.isFresh(view) && planner.isPlaceLost(view)) {
-                planner.losePlace();
+                planner.doubtPlace();
             }
             if (relay == null) {
                 view = look(attempt, calm(attempt, view, deadline), deadline);

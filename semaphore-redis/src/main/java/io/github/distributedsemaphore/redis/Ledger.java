@@ -14,13 +14,15 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What one session holds, what it owes and what it was offered: the only place where that is kept.
  *
- * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove} and {@link #offer}, which any
- * thread may call.
+ * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove}, {@link #offer} and
+ * {@link #owesAnything}, which any thread may call.
  */
 final class Ledger {
     private static final int REMEMBERED = 16;
@@ -60,8 +62,11 @@ final class Ledger {
     /** Slot to the hold of it. */
     private final Map<Integer, Hold> holds = new ConcurrentHashMap<>();
 
-    /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next. */
-    private final List<Hold> strays = new ArrayList<>();
+    /** Holds whose slots the last look at this session's set did not find there. */
+    private Set<Hold> unseen = Set.of();
+
+    /** Slots of exchanges that failed half-way, which no caller knows of; they go back with the next, or after a renewal. */
+    private final Queue<Hold> strays = new ConcurrentLinkedQueue<>();
 
     /** Given back by exchanges that failed after that: their callers do not know it yet, and ask for it again. */
     private final Set<Hold> returned = new HashSet<>();
@@ -91,6 +96,22 @@ final class Ledger {
     @Nullable
     Hold holdOf(int slot) {
         return holds.get(slot);
+    }
+
+    /**
+     * All of this session's set was read.
+     *
+     * @param slots what is in it
+     */
+    void seen(Set<Integer> slots) {
+        unseen = holds.values().stream()
+                .filter(hold -> !slots.contains(hold.slot()))
+                .collect(Collectors.toSet());
+    }
+
+    /** Whether this hold may be handed over. That publishes it whether the slot is there or not, and nothing can make it depend on that. */
+    boolean mayHand(Hold hold) {
+        return !unseen.contains(hold);
     }
 
     boolean has(Hold hold) {
@@ -177,8 +198,9 @@ final class Ledger {
      * Takes up what was offered.
      *
      * @param client the name of this session
+     * @param over is given each hold that this session had of an offered slot, and that must be over
      */
-    List<Hold> takeOffers(String client) {
+    List<Hold> takeOffers(String client, Consumer<Hold> over) {
         if (offers.isEmpty()) {
             return List.of();
         }
@@ -186,7 +208,10 @@ final class Ledger {
         for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
             Hold hold = offer.hold();
             if (offer.client().equals(client) && hold.epoch() > lastEpochs.getOrDefault(hold.slot(), -1L)) {
-                add(hold);
+                Hold former = add(hold);
+                if (former != null) {
+                    over.accept(former);
+                }
                 taken.add(hold);
             }
         }

@@ -31,14 +31,20 @@ final class Planner {
      */
     private static final long TURN_NANOS = 2_000_000;
 
+    /** Instead of the score of a place: no time of a server is so early. */
+    private static final long UNCERTAIN = 1;
+
     private final RedisLiveness liveness;
     private final Ledger ledger;
 
     /** The place of the session: since when it waits, by the server's clock in microseconds; 0 if it has none. */
     private long ticket;
 
-    /** The score with which it stands in the queue; 0 if it does not. */
+    /** The score with which it stands in the queue; 0 if it does not, {@link #UNCERTAIN} if that is not known. */
     private long queuedAs;
+
+    /** The base of the epochs when it took that place. */
+    private long queuedUpon;
 
     /** The name under which this session was given up for dead, as long as its remains have to be looked after. */
     private @Nullable String former;
@@ -230,23 +236,25 @@ final class Planner {
 
     /** Hands what is freed to those that wait, as long as the first of them can be given one. */
     private List<Step.Hand> hands(Attempt attempt, View view, List<Hold> freed, List<View.Waiter> queue) {
-        if (freed.isEmpty() || queue.isEmpty() || view.control() == null || !mayHandOver(view)) {
+        Control control = view.control();
+        if (freed.isEmpty() || queue.isEmpty() || control == null || !mayHandOver(view)) {
             return List.of();
         }
         List<Step.Hand> hands = new ArrayList<>();
+        List<Hold> usable = within(freed, view.limit());
+        // What was counted from an earlier base may have been given back to a server that is gone: then others had the
+        // next epochs.
+        usable.removeIf(hold -> !ledger.mayHand(hold) || hold.epoch() < control.base());
         int run = attempt.request().epochs();
         int next = 0;
         for (View.Waiter waiter : queue) {
             if (waiter.client().equals(liveness.client()) || attempt.served().contains(waiter.client())) {
                 continue;
             }
-            while (next < freed.size() && freed.get(next).slot() > view.limit()) {
-                next++;
-            }
-            if (waiter.hintOnly() || next == freed.size()) {
+            if (waiter.hintOnly() || next == usable.size()) {
                 break;
             }
-            Hold from = freed.get(next++);
+            Hold from = usable.get(next++);
             long first = from.lastEpoch() + 1;
             hands.add(new Step.Hand(from, waiter.client(), new Hold(from.slot(), first, first + run - 1)));
         }
@@ -297,6 +305,7 @@ final class Planner {
         }
         if (step.ticket() > 0) {
             queuedAs = step.ticket();
+            queuedUpon = step.base();
         } else if (step.leaveQueue()) {
             queuedAs = 0;
         }
@@ -329,11 +338,16 @@ final class Planner {
         return queuedAs > 0;
     }
 
-    /** Notices if the queue was removed, as with a semaphore that is destroyed and created again. */
+    /**
+     * Notices if the queue was removed, as with a semaphore that is destroyed and created again. Where more wait than are read, the
+     * base says so: it rises then, and when another server takes over.
+     */
     boolean isPlaceLost(View view) {
+        Control control = view.control();
+        boolean isSeen = view.ahead(liveness.client()).size() < view.waiters().size();
         return queuedAs > 0
-                && view.waiters().size() < View.WAITERS
-                && view.ahead(liveness.client()).size() == view.waiters().size();
+                && !isSeen
+                && (view.waiters().size() < View.WAITERS || (control != null && control.base() != queuedUpon));
     }
 
     /** The session is not in the queue any more. */
@@ -345,6 +359,11 @@ final class Planner {
     /** The session is not in the queue, and takes its place again if it goes on waiting. */
     void losePlace() {
         queuedAs = 0;
+    }
+
+    /** Perhaps the session is not in the queue. It takes its place again if it goes on waiting, or else leaves it. */
+    void doubtPlace() {
+        queuedAs = UNCERTAIN;
     }
 
     /** The session goes on under another name. */

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -67,26 +68,41 @@ final class Reconciliation {
     }
 
     private boolean rename(Deadline deadline) {
+        boolean unused = learnName(deadline);
         for (int failures = 0; ; failures++) {
             long start = System.nanoTime();
-            View view = wire.rearm(0, deadline);
-            if (learnName(deadline)) {
-                view = wire.rearm(0, deadline);
-            }
-            if (!view.isMember()) {
+            // First: a renewal that came after the deadline was read would be taken back.
+            String name = liveness.beginRename();
+            View view = readToRename(deadline);
+            boolean alive = view.isMember();
+            if (!alive && view.control() == null) {
+                liveness.endRename(false);
                 return false;
             }
             CommandBatch batch = new CommandBatch().multi();
-            liveness.rename(batch, liveness.beginRename(), view.deadlineMillis());
+            if (alive) {
+                liveness.rename(batch, name, view.deadlineMillis());
+            }
+            // Its first transaction, with which it begins to live, may be under way. It finds the control touched, or
+            // has come before.
             touch(batch, view);
             batch.exec();
             boolean done = wire.commit(batch, deadline);
-            liveness.endRename(done);
-            if (done) {
-                return true;
+            liveness.endRename(done && alive);
+            if (done && (alive || !wire.rearm(0, deadline).isMember())) {
+                return alive;
             }
             // Many may have lost their replies at once, and each that takes another name makes the others fail.
             Pause.backOff(System.nanoTime() - start, failures, deadline);
+        }
+    }
+
+    private View readToRename(Deadline deadline) {
+        try {
+            return wire.rearm(0, deadline);
+        } catch (RuntimeException e) {
+            liveness.endRename(false);
+            throw e;
         }
     }
 
@@ -98,12 +114,7 @@ final class Reconciliation {
 
     /** What is in the session's set is held by it, and nothing else is. */
     void settle(Attempt attempt, View view, Deadline deadline) {
-        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
-        List<Hold> gone = attempt.toGiveBack().stream()
-                .filter(hold -> !mine.contains(hold.slot()))
-                .toList();
-        gone.forEach(ledger::remove);
-        attempt.toGiveBack().removeAll(gone);
+        settleReleases(attempt, List.copyOf(attempt.toGiveBack()), view, deadline);
         if (attempt.isDoubtful()) {
             List<Hold> taken = attempt.taken();
             attempt.forget(taken);
@@ -114,6 +125,42 @@ final class Reconciliation {
             attempt.giveBackSpare();
         }
         attempt.serve();
+    }
+
+    /**
+     * Finds out which of these were given back without a reply.
+     *
+     * @param released all or some of what the exchange is to give back
+     */
+    void settleReleases(Attempt attempt, List<Hold> released, View view, Deadline deadline) {
+        Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
+        Set<Hold> gone = new HashSet<>(released);
+        List<Hold> there =
+                released.stream().filter(hold -> mine.contains(hold.slot())).toList();
+        there.forEach(gone::remove);
+        gone.addAll(cameBack(there, deadline));
+        gone.forEach(ledger::remove);
+        attempt.toGiveBack().removeAll(gone);
+    }
+
+    /** A slot may have been with others meanwhile, who handed it to this session: then it is not the hold that was given back. */
+    private List<Hold> cameBack(List<Hold> there, Deadline deadline) {
+        if (there.isEmpty()) {
+            return List.of();
+        }
+        String[] slots =
+                there.stream().map(hold -> Integer.toString(hold.slot())).toArray(String[]::new);
+        CommandBatch batch = new CommandBatch();
+        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
+        Replies replies = wire.ask(batch, deadline);
+        List<Hold> again = new ArrayList<>();
+        for (int i = 0; i < slots.length; i++) {
+            HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
+            if (note != null && note.first() > there.get(i).lastEpoch()) {
+                again.add(there.get(i));
+            }
+        }
+        return again;
     }
 
     /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */

@@ -278,12 +278,14 @@ final class RedisExchange {
     }
 
     /** What was given back without a reply must not come when the session holds that slot again. */
-    private void outliveGivingBack(Deadline deadline) {
+    private void outliveGivingBack(Attempt attempt, Deadline deadline) {
         if (withoutReply.isEmpty()) {
             return;
         }
         try {
-            boolean unused = reconciliation.outlive(withoutReply, deadline);
+            if (reconciliation.outlive(withoutReply, deadline)) {
+                reconciliation.settleReleases(attempt, attempt.owed(), wire.rearm(0, deadline), deadline);
+            }
             withoutReply.clear();
             planner.forgetPlace();
         } catch (RuntimeException e) {
@@ -301,7 +303,7 @@ final class RedisExchange {
             } else if (failure != null) {
                 throw new IllegalStateException(layout.what() + ": " + failure, failure);
             }
-            outliveGivingBack(deadline);
+            outliveGivingBack(attempt, deadline);
             return run(attempt, deadline);
         } catch (WireException | BackendUnavailableException e) {
             wire.disarm();
@@ -413,7 +415,7 @@ final class RedisExchange {
         Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
-            outliveGivingBack(deadline);
+            outliveGivingBack(back, deadline);
             if (look) {
                 back.freed(wire.rearm(0, deadline).free().size());
             }

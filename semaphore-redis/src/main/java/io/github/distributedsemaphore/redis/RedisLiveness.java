@@ -194,9 +194,9 @@ final class RedisLiveness {
         return Deadline.at(sentNanos + left - margin);
     }
 
-    /** Whether this client takes slots that a release hands to it. */
+    /** Whether this client takes slots that a release hands to it. Who hands them does not wait for the replicas that this one needs. */
     boolean takesHandedSlots() {
-        return settings.handOver();
+        return settings.handOver() && replicas.needed() == 0;
     }
 
     /** What has to have a grant before it counts. */
@@ -215,7 +215,8 @@ final class RedisLiveness {
     /**
      * Renews the session's life.
      *
-     * @param surplus is called if the session's set has slots that it does not know of
+     * @param surplus is called if the session's set may have slots that no caller knows of: a session that makes no call for an hour
+     *     would keep them as long
      */
     Renewal renew(Collection<Hold> asked, Runnable surplus) {
         long sent = System.nanoTime();
@@ -231,6 +232,10 @@ final class RedisLiveness {
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));
         clock.read(sent, micros);
+        if (renaming) {
+            // Its reply may be lost, and renewals are refused until somebody asks.
+            surplus.run();
+        }
         requireName(living);
         Reply score = replies.get(life);
         if (score.isNil()) {
@@ -253,7 +258,7 @@ final class RedisLiveness {
         }
         // Nor will it be given back: in its slot may be somebody else.
         lost.forEach(ledger::lost);
-        if (slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
+        if (ledger.owesAnything() || slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
             surplus.run();
         }
         return new Renewal(validUntil(sent, score.score(), micros), lost, retired);

@@ -199,6 +199,10 @@ final class RedisSession implements BackendSession {
             } finally {
                 lane.release();
             }
+        } else {
+            // An exchange begins at this moment: it may have found this look planned, and has nothing else that ends
+            // its wait.
+            planLook(lookMillis);
         }
     }
 

@@ -169,6 +169,7 @@ class QueueTest {
     private final class Taking {
         final BackendSession session = redis.session("jobs");
         final CompletableFuture<Hold> taken = new CompletableFuture<>();
+        final AtomicInteger calls = new AtomicInteger();
         final BackendSession.Watch watch;
 
         Taking() {
@@ -181,6 +182,7 @@ class QueueTest {
                         if (result.answers().get(0) instanceof Answer.Granted granted) {
                             taken.complete(granted.holds().get(0));
                         }
+                        calls.incrementAndGet();
                     });
                 }
             });
@@ -285,6 +287,34 @@ class QueueTest {
 
         BackendSession heir = redis.session("jobs", "detection=1s");
         await().until(() -> take(heir, 1) instanceof Answer.Granted);
+    }
+
+    /** As an administrator takes a slot from a dead host, but this holder is alive. */
+    @Test
+    void aSlotThatItsHolderDoesNotHaveAnyMoreIsGivenToNobody() {
+        List<Hold> holds = takeHolds(holder, 2);
+        RedisLayout layout = redis.layout("jobs");
+        String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+        Taking waiting = new Taking();
+        redis.commands().multi();
+        redis.commands()
+                .smove(
+                        layout.heldBy(client),
+                        layout.free(),
+                        Integer.toString(holds.get(0).slot()));
+        redis.commands().hincrby(layout.control(), RedisLayout.CHANGES_FIELD, 1);
+        redis.commands().exec();
+        BackendSession other = redis.session("jobs");
+        Hold successor = takeOne(other);
+        assertThat(successor.slot()).isEqualTo(holds.get(0).slot());
+
+        holderLooks();
+        assertThat(giveBack(holder, holds.get(0)).lost()).containsExactly(holds.get(0));
+        // What was published before comes before.
+        redis.commands().publish(layout.channelOfAll(), Ledger.Offer.HINT);
+        await().until(() -> waiting.calls.get() > 0);
+        assertThat(waiting.taken).isNotDone();
+        assertThat(other.check(successor)).isEqualTo(HoldState.HELD);
     }
 
     @Test
@@ -467,5 +497,23 @@ class QueueTest {
         redis.commands().del(redis.layout("jobs").waiters());
         assertThat(Redis.await(first.session, 1).answers()).containsExactly(Answer.FULL);
         assertThat(queued()).isEqualTo(1);
+    }
+
+    /** As many as are read of the queue stand in the new one before the session looks. */
+    @Test
+    void aPlaceInAQueueThatWasRemovedIsTakenUpAgainBehindOthers() {
+        takeHolds(holder, 1);
+        BackendSession waiting = redis.session("jobs");
+        takeOne(waiting);
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        backend.admin().destroy("jobs");
+        backend.admin().create("jobs", 2);
+        for (int i = 0; i < View.WAITERS; i++) {
+            assertThat(Redis.await(redis.session("jobs"), 1).answers()).containsExactly(Answer.FULL);
+        }
+        assertThat(queued()).isEqualTo(View.WAITERS);
+
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(queued()).isEqualTo(View.WAITERS + 1);
     }
 }

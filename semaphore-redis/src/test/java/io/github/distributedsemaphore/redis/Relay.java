@@ -34,6 +34,7 @@ final class Relay implements AutoCloseable {
     private volatile InetSocketAddress server;
     private final List<Line> lines = new CopyOnWriteArrayList<>();
     private volatile @Nullable Hold hold;
+    private volatile @Nullable HeldReply heldReply;
     private final AtomicInteger lostBytes = new AtomicInteger();
     private final AtomicInteger refused = new AtomicInteger();
     private volatile long delayNanos;
@@ -121,6 +122,21 @@ final class Relay implements AutoCloseable {
         lines.forEach(Line::goOn);
     }
 
+    /** Keeps the reply to the next request in which the text occurs, and what follows it; the latch says when it is there. */
+    CountDownLatch holdReplyTo(String text) {
+        HeldReply held = new HeldReply(text, new CountDownLatch(1), new CountDownLatch(1));
+        heldReply = held;
+        return held.reached();
+    }
+
+    /** Brings the reply that was kept. */
+    void bringReply() {
+        HeldReply held = heldReply;
+        if (held != null) {
+            held.brought().countDown();
+        }
+    }
+
     /** From now on each reply comes later by so much, as if the server were far away. */
     void delayReplies(Duration by) {
         delayNanos = by.toNanos();
@@ -137,6 +153,7 @@ final class Relay implements AutoCloseable {
 
     @Override
     public void close() {
+        bringReply();
         try {
             listening.close();
         } catch (IOException e) {
@@ -151,11 +168,18 @@ final class Relay implements AutoCloseable {
         }
     }
 
+    private record HeldReply(String text, CountDownLatch reached, CountDownLatch brought) {
+        boolean isAskedForBy(byte[] buffer, int count) {
+            return reached.getCount() > 0 && new String(buffer, 0, count, StandardCharsets.UTF_8).contains(text);
+        }
+    }
+
     /** One connection. */
     private final class Line {
         private final Socket client;
         private final Socket upstream;
         private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+        private volatile @Nullable HeldReply awaited;
         private volatile Mode requests = Mode.PASS;
         private volatile Mode replies = Mode.PASS;
 
@@ -177,6 +201,10 @@ final class Relay implements AutoCloseable {
                         if (wanted != null && wanted.isIn(buffer, count)) {
                             requests = Mode.KEEP;
                             wanted.reached().countDown();
+                        }
+                        HeldReply later = heldReply;
+                        if (later != null && later.isAskedForBy(buffer, count)) {
+                            awaited = later;
                         }
                         (requests == Mode.KEEP ? kept : out).write(buffer, 0, count);
                     }
@@ -218,6 +246,11 @@ final class Relay implements AutoCloseable {
                 InputStream in = upstream.getInputStream();
                 OutputStream out = client.getOutputStream();
                 for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+                    HeldReply later = awaited;
+                    if (later != null) {
+                        later.reached().countDown();
+                        later.brought().await();
+                    }
                     // After requests were kept the client is gone, and its answers are of no use to anybody.
                     if (replies == Mode.PASS && requests == Mode.PASS) {
                         LockSupport.parkNanos(delayNanos);
@@ -229,7 +262,7 @@ final class Relay implements AutoCloseable {
                 if (requests == Mode.KEEP) {
                     refused.incrementAndGet();
                 }
-            } catch (IOException e) {
+            } catch (IOException | InterruptedException e) {
                 // One of them is gone.
             }
         }

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -20,6 +21,10 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -144,6 +149,38 @@ class ReplicationTest {
         assertThat(takenBy(session)).hasSize(1);
     }
 
+    @Test
+    void aReleaseThatIsDoneAgainGivesNobodyAnEpochThatWasUsed() throws Exception {
+        BackendSession first = session();
+        Hold hold = takeOne(first);
+        stallReplication();
+        giveBack(first, hold);
+        Hold second = takeOne(session());
+        assertThat(second.slot()).isEqualTo(hold.slot());
+        failOver();
+
+        BackendSession waiting = session("handOver=true");
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, true);
+        CompletableFuture<Hold> taken = new CompletableFuture<>();
+        assertThat(waiting.exchange(one).answers()).containsExactly(Answer.FULL);
+        BackendSession.Watch watch = waiting.watch(() -> {
+            CompletionStage<ExchangeResult> stage = waiting.start(one);
+            if (stage != null) {
+                Future<?> unused = stage.toCompletableFuture().thenAccept(result -> {
+                    if (result.answers().get(0) instanceof Answer.Granted granted) {
+                        taken.complete(granted.holds().get(0));
+                    }
+                });
+            }
+        });
+        assertThat(waiting.exchange(one).answers()).containsExactly(Answer.FULL);
+        ExchangeRequest nothing = new ExchangeRequest(List.of(), List.of(), 1, false);
+        await().ignoreExceptions().until(() -> first.exchange(nothing) != null);
+
+        assertThat(taken.get(10, TimeUnit.SECONDS).epoch()).isGreaterThan(second.lastEpoch());
+        watch.close();
+    }
+
     private static List<Hold> takenBy(BackendSession session) {
         return List.copyOf(((RedisSession) session).holds());
     }
@@ -154,6 +191,22 @@ class ReplicationTest {
         Hold hold = takeOne(session);
         assertThat(held(atReplica)).isEqualTo(1);
         assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+    }
+
+    /** Whoever gives it does not know that the grant has to be confirmed. */
+    @Test
+    void whoNeedsReplicasTakesNoSlotThatIsHandedOver() {
+        takeOne(session());
+        BackendSession waiting = session("minReplicas=1", "handOver=true");
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        BackendSession.Watch watch = waiting.watch(() -> {});
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        double score = atMaster.commands()
+                .zrangeWithScores(new RedisLayout(PREFIX, "jobs").waiters(), 0, 0)
+                .get(0)
+                .getScore();
+        assertThat((long) score & 1).as("hints only").isEqualTo(1);
+        watch.close();
     }
 
     @Test

@@ -18,19 +18,25 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Transactions whose reply is lost, and transactions that come late. */
 class UnknownOutcomeTest {
@@ -134,6 +140,17 @@ class UnknownOutcomeTest {
     }
 
     @Test
+    void theFirstTransactionOfASessionThatComesAfterItWasResolvedTakesNothing() {
+        session.exchange(request(List.of()));
+        relay.keepRequests();
+        ExchangeResult result = unknownThenResolved(request(List.of(), 1));
+
+        assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
+        deliverAndAwaitIt();
+        assertThat(held()).isZero();
+    }
+
+    @Test
     void aReleaseThatComesAfterItWasResolvedFreesNobodyElsesSlot() {
         Hold hold = takeOne(session);
         relay.keepRequests();
@@ -172,6 +189,118 @@ class UnknownOutcomeTest {
             assertThat(held()).isEqualTo(3);
             assertThat(tidy.check(others.get(0))).isEqualTo(HoldState.HELD);
             assertThat(tidy.check(others.get(1))).isEqualTo(HoldState.HELD);
+        }
+    }
+
+    /** A session that takes another name takes its deadline along. */
+    @Test
+    void whatARenewalPromisedWhileAnOutcomeWasFoundOutIsKept() throws Exception {
+        Hold hold = takeOne(session);
+        relay.loseReplies();
+        assertThatThrownBy(() -> session.exchange(request(List.of(), 1))).isInstanceOf(OutcomeUnknownException.class);
+        await().ignoreExceptions().until(() -> session.check(hold) == HoldState.HELD);
+        CountDownLatch read = relay.holdReplyTo("UNWATCH");
+        Future<ExchangeResult> found = CompletableFuture.supplyAsync(() -> session.resolve(request(List.of(), 1)));
+        assertThat(read.await(60, TimeUnit.SECONDS)).isTrue();
+        double promised = 0;
+        try {
+            session.renew(List.of(hold));
+            promised = deadline();
+        } catch (BackendUnavailableException e) {
+            // It promises nothing.
+        }
+        relay.bringReply();
+
+        assertThat(found.get(60, TimeUnit.SECONDS).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(deadline()).isGreaterThanOrEqualTo(promised);
+    }
+
+    /** Until when the only client lives. */
+    private double deadline() {
+        return redis.commands()
+                .zrangeWithScores(redis.layout("jobs").lives(), 0, 0)
+                .get(0)
+                .getScore();
+    }
+
+    /** By the time the first release is found out, the slot has been with another client and came from there. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aSlotThatCameBackIsNotGivenBackAgain(boolean told) throws Exception {
+        String uri = through(relay, redis, RedisServer.address(), "timeout=1s&handOver=true");
+        try (SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("again"))) {
+            BackendSession again = redis.session(backend, "jobs", new Idle());
+            Hold own = takeOne(again);
+            takeHolds(rival, 2);
+            assertThat(Redis.await(redis.session("jobs"), 1).answers()).containsExactly(Answer.FULL);
+            AtomicInteger hints = new AtomicInteger();
+            BackendSession.Watch watch = again.watch(hints::incrementAndGet);
+            assertThat(Redis.await(again, 1).answers()).containsExactly(Answer.FULL);
+            RedisLayout layout = redis.layout("jobs");
+            String client = redis.commands().zrange(layout.waiters(), 1, 1).get(0);
+            CountDownLatch done = relay.holdReplyTo("SMOVE");
+            ExchangeRequest request = new ExchangeRequest(List.of(own), List.of(1), 1, true);
+            assertThatThrownBy(() -> again.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
+
+            Hold given = new Hold(own.slot(), own.lastEpoch() + 2, own.lastEpoch() + 2);
+            handOver(client, given);
+            if (told) {
+                hints.set(0);
+                redis.commands().publish(layout.channelOf(client), new Ledger.Offer(client, given).toString());
+                await().until(() -> hints.get() > 0);
+            }
+            assertThat(again.resolve(request).answers()).containsExactly(new Answer.Granted(List.of(given)));
+            assertThat(again.check(given)).isEqualTo(HoldState.HELD);
+            watch.close();
+        }
+    }
+
+    /** Does what another client does that had the slot and hands it over, but for the message. */
+    private void handOver(String client, Hold given) {
+        RedisLayout layout = redis.layout("jobs");
+        String slot = Integer.toString(given.slot());
+        long base = Long.parseLong(redis.commands().hget(layout.control(), RedisLayout.BASE_FIELD));
+        redis.commands().hincrby(layout.epochs(), slot, 2);
+        redis.commands().hset(layout.notesOf(client), slot, new HoldNote(1, base, 0, given.epoch()).toString());
+        redis.commands().zrem(layout.waiters(), client);
+        assertThat(redis.commands().smove(layout.free(), layout.heldBy(client), slot))
+                .isTrue();
+    }
+
+    /** Does nothing in the background. */
+    private static final class Idle implements SessionListener {
+        @Override
+        public void execute(Runnable task) {}
+
+        @Override
+        public void lost(Collection<Hold> holds, String reason) {}
+
+        @Override
+        public void ended(String reason) {}
+    }
+
+    @Test
+    void whatCouldNotBeGivenBackInTheBackgroundGoesBackWithoutAnotherCall() throws Exception {
+        String uri = through(relay, redis, RedisServer.address(), "timeout=1s");
+        try (SemaphoreBackend backend =
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("tidy"))) {
+            BackendSession tidy = redis.session(backend, "jobs", new Redis.Ear());
+            Hold own = takeOne(tidy);
+            RedisLayout layout = redis.layout("jobs");
+            String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+            String unknown = redis.commands().srandmember(layout.free());
+            redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
+            CountDownLatch sent = relay.holdAt("SMOVE");
+            tidy.renew(List.of(own));
+            assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
+            relay.holdNothing();
+
+            await().ignoreException(BackendUnavailableException.class).until(() -> {
+                assertThat(tidy.renew(List.of(own)).lost()).isEmpty();
+                return held() == 1;
+            });
         }
     }
 
