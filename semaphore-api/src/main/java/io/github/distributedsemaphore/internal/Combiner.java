@@ -391,7 +391,7 @@ final class Combiner {
         private static void quietly(Runnable wakeUp) {
             try {
                 wakeUp.run();
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 LOG.error("A wake-up of the semaphore client failed", e);
             }
         }

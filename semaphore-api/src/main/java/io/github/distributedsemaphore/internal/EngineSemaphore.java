@@ -232,7 +232,8 @@ final class EngineSemaphore implements DistributedSemaphore {
             CompletionStage<T> stage;
             try {
                 stage = task.apply(permit);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
+                // Of any kind: Kotlin and others throw checked exceptions where Java declares none.
                 finish(permit, null, e);
                 return;
             }

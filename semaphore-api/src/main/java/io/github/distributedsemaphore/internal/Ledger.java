@@ -181,7 +181,8 @@ final class Ledger {
             for (SemaphoreListener listener : listeners) {
                 try {
                     news.accept(listener);
-                } catch (RuntimeException | Error e) {
+                } catch (Throwable e) {
+                    // Of any kind, see EngineSemaphore: it would leave a call that has its permit.
                     if (faulty.add(listener)) {
                         LOG.error("The listener {} failed; its next failures are not logged", listener, e);
                     }

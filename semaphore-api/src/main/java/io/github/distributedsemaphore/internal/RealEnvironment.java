@@ -100,7 +100,7 @@ final class RealEnvironment implements Environment {
     private static void runLogged(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             LOG.error("A task of the semaphore client failed", e);
         }
     }

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -205,6 +206,12 @@ class StatisticsTest {
             @Override
             public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
                 throw new IllegalStateException("a listener's bug");
+            }
+        });
+        stage.client.addListener(new SemaphoreListener() {
+            @Override
+            public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+                throw WithPermitTest.<RuntimeException>undeclared(new IOException("that of a listener in Kotlin"));
             }
         });
         stage.client.addListener(new SemaphoreListener() {

@@ -38,6 +38,23 @@ class WithPermitTest {
         assertThat(stage.free()).isEqualTo(1);
     }
 
+    /** Has the compiler believe that a checked exception is none, as Kotlin's does. */
+    @SuppressWarnings("unchecked")
+    static <E extends Throwable> RuntimeException undeclared(Throwable thrown) throws E {
+        throw (E) thrown;
+    }
+
+    @Test
+    void anAsynchronousTaskThatThrowsWhatItDoesNotDeclareReleases() {
+        IOException failure = new IOException("the task's");
+        CompletableFuture<Object> result = stage.semaphore.withPermitAsync(WAIT, permit -> {
+            throw WithPermitTest.<RuntimeException>undeclared(failure);
+        });
+        stage.settle();
+        assertThatThrownBy(result::join).hasCause(failure);
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
     @Test
     void aReleaseThatFailsMasksNeitherTheResultNorTheException() throws Exception {
         Object result = stage.semaphore.withPermit(WAIT, permit -> {

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
@@ -256,8 +257,8 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
             // Not the usual quarter: of a short time that is so little that a connection would be dropped that is only
             // slow.
             return retiredOf(holds, budget.patience(budget.whole().dividedBy(2)), budget);
-        } catch (SemaphoreException e) {
-            // The broker has confirmed the holds, and this must not cost them.
+        } catch (BackendUnavailableException e) {
+            // The broker has confirmed the holds, and that it does not answer to this must not cost them.
             LOG.debug("{}: it is not known which slots are still there", budget.subject(), e);
             return Set.copyOf(holds);
         }

@@ -165,6 +165,18 @@ class UnknownOutcomeTest {
         assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
     }
 
+    /** Puts a slot into the session's set of which it does not know, and holds up the request with which it goes back. */
+    private void holdWhatGoesBackInTheBackground(BackendSession tidy, Hold own) throws InterruptedException {
+        RedisLayout layout = redis.layout("jobs");
+        String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+        String unknown = redis.commands().srandmember(layout.free());
+        redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
+        CountDownLatch sent = relay.holdAt("SMOVE");
+        tidy.renew(List.of(own));
+        assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
+        relay.holdNothing();
+    }
+
     /** A session gives back what it does not want in the background, and goes on although it hears nothing of that. */
     @Test
     void whatIsGivenBackInTheBackgroundAndComesLateFreesNothing() throws Exception {
@@ -173,14 +185,7 @@ class UnknownOutcomeTest {
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("tidy"))) {
             BackendSession tidy = redis.session(backend, "jobs", new Redis.Ear());
             Hold own = takeOne(tidy);
-            RedisLayout layout = redis.layout("jobs");
-            String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
-            String unknown = redis.commands().srandmember(layout.free());
-            redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
-            CountDownLatch sent = relay.holdAt("SMOVE");
-            tidy.renew(List.of(own));
-            assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
-            relay.holdNothing();
+            holdWhatGoesBackInTheBackground(tidy, own);
 
             // Until the session gives up the reply, its connection is busy.
             List<Hold> others = await().ignoreException(BackendUnavailableException.class)
@@ -288,14 +293,7 @@ class UnknownOutcomeTest {
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("tidy"))) {
             BackendSession tidy = redis.session(backend, "jobs", new Redis.Ear());
             Hold own = takeOne(tidy);
-            RedisLayout layout = redis.layout("jobs");
-            String client = redis.commands().zrange(layout.lives(), 0, 0).get(0);
-            String unknown = redis.commands().srandmember(layout.free());
-            redis.commands().smove(layout.free(), layout.heldBy(client), unknown);
-            CountDownLatch sent = relay.holdAt("SMOVE");
-            tidy.renew(List.of(own));
-            assertThat(sent.await(60, TimeUnit.SECONDS)).isTrue();
-            relay.holdNothing();
+            holdWhatGoesBackInTheBackground(tidy, own);
 
             await().ignoreException(BackendUnavailableException.class).until(() -> {
                 assertThat(tidy.renew(List.of(own)).lost()).isEmpty();
