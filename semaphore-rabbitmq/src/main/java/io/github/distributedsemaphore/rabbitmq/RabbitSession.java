@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;

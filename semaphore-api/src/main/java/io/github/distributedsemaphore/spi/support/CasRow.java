@@ -34,7 +34,7 @@ final class CasRow {
     private static final int MOST_WAITING = 16;
 
     /** A client that waits says so again after half of it; one that died is listed for so long. */
-    private static final long WAITS_MILLIS = 4_000;
+    static final long WAITS_MILLIS = 4_000;
 
     /** Long enough for a hint and two requests, or for the next look of a client that polls. */
     static final long CALL_MILLIS = 250;

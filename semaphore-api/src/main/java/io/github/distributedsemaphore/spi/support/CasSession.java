@@ -155,10 +155,18 @@ final class CasSession implements BackendSession {
         return ExchangeResult.of(List.copyOf(plan.answers))
                 .lost(plan.lost)
                 .validUntil(outcome.validUntil())
-                .recheck(backend.recheck(outcome))
+                .recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))
                 .othersWaiting(outcome.row().othersWait(id))
                 .sent(outcome.seen().sent())
                 .build();
+    }
+
+    /**
+     * When a client that waits looks again, for nobody calls it after the end of its line. A look repeats a line that is older than half
+     * of its time, so that there is time for one more.
+     */
+    private static Deadline sayAgain() {
+        return Deadline.after(System.nanoTime(), Duration.ofMillis(CasRow.WAITS_MILLIS * 3 / 8));
     }
 
     private CasBackend.Outcome change(CasBackend.@Nullable Seen known, Duration time, Consumer<CasRow> body) {

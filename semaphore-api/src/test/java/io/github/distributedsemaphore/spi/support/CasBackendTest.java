@@ -266,6 +266,14 @@ class CasBackendTest {
         assertThat(released.othersWaiting()).isTrue();
     }
 
+    /** Its line counts for four seconds. A lease lasts nine, and a client may ask once a minute of its own accord. */
+    @Test
+    void aWaiterAsksAgainBeforeItCountsNoMore() {
+        List<Hold> unused = take(session, 2);
+        ExchangeResult refused = client().open("jobs", new Silent()).exchange(waiting(List.of(), 1));
+        assertThat(refused.recheck().nanosFrom(System.nanoTime())).isLessThanOrEqualTo(2_000_000_000L);
+    }
+
     @Test
     void whatIsFreedIsKeptForTheFirstThatWaits() {
         List<Hold> held = take(session, 2);
