@@ -70,6 +70,13 @@ class PlantedBugsTest {
                     "return Deadline.after(seen.sent(), Duration",
                     "return Deadline.after(System.nanoTime(), Duration"),
             support(
+                    "a client that waits does not say so again in time",
+                    "2.1",
+                    "had waited for five seconds",
+                    "CasSession.java",
+                    ".recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))",
+                    ".recheck(backend.recheck(outcome))"),
+            support(
                     "a release compares no epochs",
                     "4.4",
                     "successor in the same client",

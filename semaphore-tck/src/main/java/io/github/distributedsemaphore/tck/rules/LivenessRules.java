@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Race;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -46,6 +47,22 @@ public abstract class LivenessRules {
             Waiters.served(tck, waiter, since, "a release did not wake the waiter of another client")
                     .release();
         }
+    }
+
+    /** Who waits may be listed somewhere, and only for so long. */
+    @Test
+    @Rule("2.1")
+    void aReleaseWakesWhoHasWaitedForSomeSeconds(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held =
+                tck.take(tck.client(Waiters.hinted(tck)).semaphore(name), 1).get(0);
+        Task<Permit> waiter =
+                Waiters.blocked(tck, "waiter", tck.client(Waiters.hinted(tck)).semaphore(name));
+        Pause.millis(5_000);
+        long since = System.nanoTime();
+        held.release();
+        Waiters.served(tck, waiter, since, "a release did not wake one that had waited for five seconds")
+                .release();
     }
 
     @Test

@@ -2,9 +2,11 @@ package io.github.distributedsemaphore.tck.storms;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
@@ -148,6 +150,8 @@ public abstract class StormRules {
                 }
             } catch (NoSuchSemaphoreException | LimitConflictException e) {
                 // The other administrator was first.
+            } catch (BackendUnavailableException | OutcomeUnknownException e) {
+                // Others changed it all the time until the time of the call was over.
             }
             Pause.millis(random.nextInt(5));
         }
