@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spring.WithPermit;
@@ -244,6 +245,27 @@ final class AutoConfigurationTest {
                                 .isEqualTo(2);
                     });
             assertThat(other.semaphore("exports").availablePermits()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void whatABeanAcquiresWhenItIsMadeCounts() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            other.admin().create("exports", 2);
+            inMemory.withBean(Leader.class).run(context -> {
+                SemaphoreHealth health = context.getBean(SemaphoreHealth.class);
+                assertThat(health.check()).containsEntry("held", 1);
+                context.getBean(Leader.class).permit.release();
+                assertThat(health.check()).containsEntry("held", 0);
+            });
+        }
+    }
+
+    static class Leader {
+        final Permit permit;
+
+        Leader(SemaphoreClient client) throws InterruptedException {
+            permit = client.semaphore("exports").acquire();
         }
     }
 
