@@ -112,6 +112,10 @@ final class AutoConfigurationTest {
                         .hasStackTraceContaining("The limit of a semaphore is 0, it must be at least 1"));
         inMemory.withPropertyValues("distributed-semaphore.settings.colour=red")
                 .run(context -> assertThat(context.getStartupFailure()).hasStackTraceContaining("colour"));
+        inMemory.withPropertyValues("distributed-semaphore.health.timeout=0s")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining(
+                                "The timeout of the health indicator is PT0S, it must be more than 0"));
     }
 
     @Test
