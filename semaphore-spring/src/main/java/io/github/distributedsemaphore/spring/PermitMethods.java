@@ -73,7 +73,7 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
                 return null;
             }
             requireReachable(method, type);
-            return new PermitMethod(method, rule, defaultMaxWait, beanFactory);
+            return new PermitMethod(method, type, rule, defaultMaxWait, beanFactory);
         });
     }
 
