@@ -5,6 +5,7 @@ module io.github.distributedsemaphore.micrometer {
     requires transitive io.github.distributedsemaphore.api;
     requires transitive micrometer.core;
     requires transitive micrometer.observation;
+    requires org.slf4j;
     requires static org.jspecify;
 
     exports io.github.distributedsemaphore.micrometer;

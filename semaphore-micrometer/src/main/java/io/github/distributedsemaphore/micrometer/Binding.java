@@ -3,13 +3,13 @@ package io.github.distributedsemaphore.micrometer;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -33,6 +33,10 @@ final class Binding implements SemaphoreListener {
     private final Duration sampleEvery;
     private final Map<String, Series> byTag = new ConcurrentHashMap<>();
     private final Map<String, Known> byName = new ConcurrentHashMap<>();
+
+    /** What is sampled also while nobody has the semaphore. */
+    private final Map<String, Series> configured = new HashMap<>();
+
     private @Nullable ScheduledExecutorService sampler;
 
     /** A semaphore that has had an event. The reference is weak, as the client's own is once the semaphore is idle. */
@@ -52,7 +56,7 @@ final class Binding implements SemaphoreListener {
     }
 
     void start(List<String> names) {
-        names.forEach(this::series);
+        names.forEach(name -> configured.put(name, series(name)));
         client.addListener(this);
         if (!sampleEvery.isZero()) {
             sampler = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -111,15 +115,14 @@ final class Binding implements SemaphoreListener {
 
     private void sample() {
         byTag.values().forEach(Series::beginSample);
-        byName.forEach((name, known) -> {
+        Map<String, Series> sampled = new HashMap<>(configured);
+        byName.forEach((name, known) -> sampled.put(name, known.series()));
+        sampled.forEach((name, series) -> {
             try {
-                SemaphoreDescription found = client.admin().describe(name).orElse(null);
-                if (found != null) {
-                    known.series().add(found);
-                }
+                client.admin().describe(name).ifPresent(series::add);
             } catch (RuntimeException e) {
                 // The gauge has no value until the backend answers again; the timer of exchanges shows that it is away.
-                known.series().sampleFailed();
+                series.sampleFailed();
             }
         });
         byTag.values().forEach(Series::endSample);

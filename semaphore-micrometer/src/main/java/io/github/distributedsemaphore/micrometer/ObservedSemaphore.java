@@ -15,16 +15,24 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A semaphore whose waits are observed, for traces: one observation {@code distributed.semaphore.wait} for each call for permits, from
  * its start until it has its permits or ends without. It has the keys {@code semaphore} and {@code outcome} (granted, refused,
  * timed_out, withdrawn, failed), and of high cardinality {@code slot} of the first permit. No scope is open while a permit is held.
+ * A handler that throws when an observation ends is logged, and the call goes on.
  *
  * <p>Opt in: applications that only want meters do without. Thread-safe; blocks and throws as the semaphore that it observes.
  */
 public final class ObservedSemaphore implements DistributedSemaphore {
+    private static final Logger LOG = LoggerFactory.getLogger(ObservedSemaphore.class);
+    private static final String REFUSED = "refused";
+    private static final String TIMED_OUT = "timed_out";
+
     private final DistributedSemaphore semaphore;
     private final ObservationRegistry registry;
 
@@ -52,20 +60,21 @@ public final class ObservedSemaphore implements DistributedSemaphore {
                 .start();
     }
 
-    private <T> T observed(Call<T> call) throws InterruptedException {
+    private <T> T observed(Call<T> call, String withoutPermit) throws InterruptedException {
         Observation wait = start();
-        T result = null;
+        T result;
         try {
             result = call.call();
-            return result;
         } catch (InterruptedException | RuntimeException | Error e) {
             failed(wait, e);
             throw e;
-        } finally {
-            if (result != null) {
-                ended(wait, result);
-            }
         }
+        ended(wait, result, withoutPermit);
+        return result;
+    }
+
+    private <T> T observed(Call<T> call) throws InterruptedException {
+        return observed(call, REFUSED);
     }
 
     private <T> T observedAtOnce(Call<T> call) {
@@ -76,11 +85,13 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         }
     }
 
-    private <T> CompletableFuture<T> observedLater(CompletableFuture<T> future, Observation wait) {
+    private <T> CompletableFuture<T> observedLater(Supplier<CompletableFuture<T>> call) {
+        Observation wait = start();
+        CompletableFuture<T> future = begun(call, failure -> failed(wait, failure));
         // Not the dependent future is returned: to cancel that would not withdraw the request.
         CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
             if (failure == null) {
-                ended(wait, result);
+                ended(wait, result, REFUSED);
             } else {
                 failed(wait, failure);
             }
@@ -88,16 +99,31 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         return future;
     }
 
-    private static void ended(Observation wait, @Nullable Object result) {
+    /** A call of which an argument is wrong throws, and has no future. */
+    private static <T> CompletableFuture<T> begun(Supplier<CompletableFuture<T>> call, Consumer<Throwable> onFailure) {
+        try {
+            return call.get();
+        } catch (RuntimeException | Error e) {
+            onFailure.accept(e);
+            throw e;
+        }
+    }
+
+    /** As the meters say it: a call with time that gets no permit timed out. */
+    private static String withoutPermit(Duration maxWait) {
+        return maxWait.isZero() || maxWait.isNegative() ? REFUSED : TIMED_OUT;
+    }
+
+    private static void ended(Observation wait, Object result, String withoutPermit) {
         Object found = result instanceof Optional<?> optional ? optional.orElse(null) : result;
         if (found == null) {
-            wait.lowCardinalityKeyValue("outcome", "refused");
+            wait.lowCardinalityKeyValue("outcome", withoutPermit);
         } else {
             Permit first = found instanceof PermitGroup group ? group.permits().get(0) : (Permit) found;
             wait.lowCardinalityKeyValue("outcome", "granted");
             wait.highCardinalityKeyValue("slot", Integer.toString(first.slot()));
         }
-        wait.stop();
+        stop(wait);
     }
 
     private static void failed(Observation wait, Throwable failure) {
@@ -105,13 +131,30 @@ public final class ObservedSemaphore implements DistributedSemaphore {
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         String outcome = "failed";
         if (cause instanceof SemaphoreTimeoutException) {
-            outcome = "timed_out";
+            outcome = TIMED_OUT;
         } else if (cause instanceof InterruptedException || cause instanceof CancellationException) {
             outcome = "withdrawn";
         }
         wait.lowCardinalityKeyValue("outcome", outcome);
-        wait.error(cause);
-        wait.stop();
+        try {
+            wait.error(cause);
+        } catch (RuntimeException e) {
+            warn(e);
+        }
+        stop(wait);
+    }
+
+    /** Stops it, and lets no handler throw: the permit would be taken, and nobody would have it. */
+    private static void stop(Observation wait) {
+        try {
+            wait.stop();
+        } catch (RuntimeException e) {
+            warn(e);
+        }
+    }
+
+    private static void warn(RuntimeException failure) {
+        LOG.warn("A handler of observations failed", failure);
     }
 
     @Override
@@ -136,7 +179,7 @@ public final class ObservedSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<Permit> tryAcquire(Duration maxWait) throws InterruptedException {
-        return observed(() -> semaphore.tryAcquire(maxWait));
+        return observed(() -> semaphore.tryAcquire(maxWait), withoutPermit(maxWait));
     }
 
     @Override
@@ -156,31 +199,27 @@ public final class ObservedSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<PermitGroup> tryAcquire(int permits, Duration maxWait) throws InterruptedException {
-        return observed(() -> semaphore.tryAcquire(permits, maxWait));
+        return observed(() -> semaphore.tryAcquire(permits, maxWait), withoutPermit(maxWait));
     }
 
     @Override
     public CompletableFuture<Permit> acquireAsync() {
-        Observation wait = start();
-        return observedLater(semaphore.acquireAsync(), wait);
+        return observedLater(semaphore::acquireAsync);
     }
 
     @Override
     public CompletableFuture<Permit> acquireAsync(Duration maxWait) {
-        Observation wait = start();
-        return observedLater(semaphore.acquireAsync(maxWait), wait);
+        return observedLater(() -> semaphore.acquireAsync(maxWait));
     }
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits) {
-        Observation wait = start();
-        return observedLater(semaphore.acquireAsync(permits), wait);
+        return observedLater(() -> semaphore.acquireAsync(permits));
     }
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait) {
-        Observation wait = start();
-        return observedLater(semaphore.acquireAsync(permits, maxWait), wait);
+        return observedLater(() -> semaphore.acquireAsync(permits, maxWait));
     }
 
     @Override
@@ -198,10 +237,12 @@ public final class ObservedSemaphore implements DistributedSemaphore {
             Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task) {
         Observation wait = start();
         Once end = new Once(wait);
-        CompletableFuture<T> future = semaphore.withPermitAsync(maxWait, permit -> {
-            end.once(started -> ended(started, permit));
-            return task.apply(permit);
-        });
+        CompletableFuture<T> future = begun(
+                () -> semaphore.withPermitAsync(maxWait, permit -> {
+                    end.once(started -> ended(started, permit, REFUSED));
+                    return task.apply(permit);
+                }),
+                failure -> end.once(started -> failed(started, failure)));
         CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
             if (failure != null) {
                 end.once(started -> failed(started, failure));

@@ -56,7 +56,8 @@ final class Series {
 
     private int limitSum;
     private int freeSum;
-    private boolean sampleComplete;
+    private boolean sampleFound;
+    private boolean sampleFailed;
     private volatile double limit = Double.NaN;
     private volatile double free = Double.NaN;
 
@@ -196,20 +197,24 @@ final class Series {
     void beginSample() {
         limitSum = 0;
         freeSum = 0;
-        sampleComplete = true;
+        sampleFound = false;
+        sampleFailed = false;
     }
 
     void add(SemaphoreDescription found) {
         limitSum += found.limit();
         freeSum += found.free();
+        sampleFound = true;
     }
 
     void sampleFailed() {
-        sampleComplete = false;
+        sampleFailed = true;
     }
 
     void endSample() {
-        limit = sampleComplete ? limitSum : Double.NaN;
-        free = sampleComplete ? freeSum : Double.NaN;
+        // A zero would say that all permits are taken.
+        boolean known = sampleFound && !sampleFailed;
+        limit = known ? limitSum : Double.NaN;
+        free = known ? freeSum : Double.NaN;
     }
 }

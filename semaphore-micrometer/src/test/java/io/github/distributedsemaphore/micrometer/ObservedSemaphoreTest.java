@@ -14,6 +14,8 @@ import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -97,5 +99,64 @@ class ObservedSemaphoreTest {
         DistributedSemaphore missing = new ObservedSemaphore(semaphores.client().semaphore("missing"), registry);
         assertThatThrownBy(missing::tryAcquire).isInstanceOf(NoSuchSemaphoreException.class);
         assertThat(ended.get(0).getError()).isInstanceOf(NoSuchSemaphoreException.class);
+    }
+
+    @Test
+    void aCallThatWaitedInVainTimedOutAsTheMetersSay() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        CompletableFuture<Boolean> late =
+                CompletableFuture.supplyAsync(() -> waitedInVain(() -> exports.tryAcquire(Duration.ofSeconds(1))));
+        await().until(() -> exports.statistics().waiting() == 1);
+        semaphores.advance(Duration.ofSeconds(1));
+        assertThat(late.join()).isTrue();
+        assertThat(outcome()).isEqualTo("timed_out");
+        assertThat(waitedInVain(() -> exports.tryAcquire(Duration.ZERO))).isTrue();
+        assertThat(outcome()).isEqualTo("refused");
+        permit.release();
+    }
+
+    private static boolean waitedInVain(Callable<Optional<Permit>> call) {
+        try {
+            return call.call().isEmpty();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void aCallThatIsRefusedAtOnceEndsItsObservation() {
+        assertThatThrownBy(() -> exports.acquireAsync(0)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(outcome()).isEqualTo("failed");
+        assertThatThrownBy(() -> exports.acquireAsync(0, Duration.ofSeconds(1)))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(ended).hasSize(2);
+    }
+
+    @Test
+    void aHandlerThatThrowsChangesNoResult() {
+        ObservationRegistry broken = ObservationRegistry.create();
+        broken.observationConfig().observationHandler(new Broken());
+        DistributedSemaphore observed =
+                new ObservedSemaphore(semaphores.client().semaphore("exports"), broken);
+        observed.tryAcquire().orElseThrow().release();
+        CompletableFuture<String> done =
+                observed.withPermitAsync(Duration.ofSeconds(1), permit -> CompletableFuture.completedFuture("done"));
+        semaphores.advance(Duration.ZERO);
+        assertThat(done.join()).isEqualTo("done");
+        DistributedSemaphore missing = new ObservedSemaphore(semaphores.client().semaphore("missing"), broken);
+        assertThatThrownBy(missing::tryAcquire).isInstanceOf(NoSuchSemaphoreException.class);
+        semaphores.assertNothingHeld();
+    }
+
+    private static final class Broken implements ObservationHandler<Observation.Context> {
+        @Override
+        public void onStop(Observation.Context context) {
+            throw new IllegalStateException("a handler that is broken");
+        }
+
+        @Override
+        public boolean supportsContext(Observation.Context context) {
+            return true;
+        }
     }
 }

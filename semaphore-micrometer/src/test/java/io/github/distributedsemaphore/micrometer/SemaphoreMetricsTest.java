@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
@@ -11,6 +12,7 @@ import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -155,6 +157,38 @@ class SemaphoreMetricsTest {
             assertThat(value("free")).isEqualTo(1);
         }
         held.release();
+    }
+
+    @Test
+    void aSemaphoreThatTheApplicationLetGoIsSampledOn() {
+        WeakReference<DistributedSemaphore> idle = new WeakReference<>(semaphores.create("archive", 3));
+        try (SemaphoreMetrics metrics = bound(
+                SemaphoreMetrics.builder(client).names("exports", "archive").sampleLimits(Duration.ofSeconds(1)))) {
+            assertThat(metrics).isNotNull();
+            await().untilAsserted(() ->
+                    assertThat(value("limit", "semaphore", "archive")).isEqualTo(3));
+            await().until(() -> {
+                System.gc();
+                return idle.get() == null;
+            });
+            // The first event of another semaphore is when those that are gone are forgotten.
+            semaphores.create("imports", 1).tryAcquire().orElseThrow().release();
+            client.admin().resize("archive", 5);
+            await().untilAsserted(() ->
+                    assertThat(value("limit", "semaphore", "archive")).isEqualTo(5));
+        }
+    }
+
+    @Test
+    void aSemaphoreThatIsNotThereHasNoLimit() {
+        try (SemaphoreMetrics metrics = bound(
+                SemaphoreMetrics.builder(client).names("missing", "exports").sampleLimits(Duration.ofSeconds(1)))) {
+            assertThat(metrics).isNotNull();
+            await().untilAsserted(() ->
+                    assertThat(value("limit", "semaphore", "exports")).isEqualTo(2));
+            assertThat(value("limit", "semaphore", "missing")).isNaN();
+            assertThat(value("free", "semaphore", "missing")).isNaN();
+        }
     }
 
     @Test

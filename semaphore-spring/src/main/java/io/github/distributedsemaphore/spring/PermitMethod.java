@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.spring.WithPermit.OnLoss;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -40,7 +41,10 @@ final class PermitMethod {
     private static final boolean REACTOR = ClassUtils.isPresent(
             "io.github.distributedsemaphore.reactor.ReactorPermits", PermitMethod.class.getClassLoader());
 
+    private static final List<String> KOTLIN = List.of("kotlinx.coroutines.flow.Flow", "kotlinx.coroutines.Deferred");
+
     private final Method method;
+    private final ResolvableType type;
     private final Result result;
     private final Template name;
     private final Template permits;
@@ -49,9 +53,16 @@ final class PermitMethod {
     private final boolean interrupts;
     private final Supplier<SemaphoreClient> client;
 
-    PermitMethod(Method method, WithPermit rule, Duration defaultMaxWait, ConfigurableListableBeanFactory beanFactory) {
+    /** The class of the bean says what the type variables of an inherited method are. */
+    PermitMethod(
+            Method method,
+            Class<?> beanClass,
+            WithPermit rule,
+            Duration defaultMaxWait,
+            ConfigurableListableBeanFactory beanFactory) {
         this.method = method;
-        this.result = resultOf(method);
+        this.type = ResolvableType.forMethodReturnType(method, beanClass);
+        this.result = resultOf(method, type.resolve(method.getReturnType()));
         this.name = new Template(rule.name(), beanFactory);
         require(!name.text().isBlank(), "has no name");
         this.permits = new Template(rule.permits(), beanFactory);
@@ -74,8 +85,7 @@ final class PermitMethod {
                 : BeanFactoryAnnotationUtils.qualifiedBeanOfType(beanFactory, SemaphoreClient.class, qualifier);
     }
 
-    private Result resultOf(Method method) {
-        Class<?> type = method.getReturnType();
+    private Result resultOf(Method method, Class<?> type) {
         Class<?>[] parameters = method.getParameterTypes();
         require(
                 parameters.length == 0
@@ -92,12 +102,31 @@ final class PermitMethod {
             return mono ? Result.MONO : Result.FLUX;
         }
         require(
-                !Future.class.isAssignableFrom(type)
-                        && !CompletionStage.class.isAssignableFrom(type)
-                        && ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) == null,
+                !isLater(type),
                 "returns a " + type.getName() + ", and the permit would go back before its work is done: return a"
                         + " CompletableFuture, a Mono or a Flux");
         return Result.PLAIN;
+    }
+
+    /** Whether the work of a value of this type may go on after the method returned it. */
+    private static boolean isLater(Class<?> type) {
+        return Future.class.isAssignableFrom(type)
+                || CompletionStage.class.isAssignableFrom(type)
+                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
+                || KOTLIN.contains(type.getName())
+                || ClassUtils.getAllInterfacesForClassAsSet(type).stream()
+                        .anyMatch(parent -> KOTLIN.contains(parent.getName()));
+    }
+
+    /** Fails a call whose declared type is wider than what it returned: its permit goes back now. */
+    @Nullable
+    Object requireDone(@Nullable Object value) {
+        if (value != null && isLater(value.getClass())) {
+            throw new IllegalStateException(
+                    sentence("returned a " + value.getClass().getName()
+                            + ", and its permit goes back before that work is done: declare the type"));
+        }
+        return value;
     }
 
     private Duration maxWait(String text, Duration otherwise) {
@@ -159,7 +188,6 @@ final class PermitMethod {
     /** What a call that is skipped returns, or what its future completes with. */
     @Nullable
     Object skipped() {
-        ResolvableType type = ResolvableType.forMethodReturnType(method);
         Class<?> value = (result == Result.STAGE ? type.getGeneric(0) : type).resolve(Object.class);
         return value == Optional.class ? Optional.empty() : null;
     }

@@ -39,7 +39,7 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
     /** The rule for a call, which exists where {@link #matches} says so. */
     PermitMethod of(MethodInvocation call) {
         Object target = call.getThis();
-        Class<?> type = target == null ? call.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
+        Class<?> type = target == null ? call.getMethod().getDeclaringClass() : target.getClass();
         PermitMethod rule = find(call.getMethod(), type);
         if (rule == null) {
             throw new IllegalStateException("No @WithPermit on " + call.getMethod() + " of " + type);
@@ -49,9 +49,12 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
 
     private @Nullable PermitMethod find(Method method, Class<?> targetClass) {
         Map<Method, PermitMethod> methods = of(targetClass);
-        return methods.isEmpty()
-                ? null
-                : methods.get(AopUtils.getMostSpecificMethod(method, ClassUtils.getUserClass(targetClass)));
+        if (methods.isEmpty()) {
+            return null;
+        }
+        PermitMethod rule = methods.get(AopUtils.getMostSpecificMethod(method, ClassUtils.getUserClass(targetClass)));
+        // The target may be a proxy of the JDK itself, such as a repository, whose rules are those of its interfaces.
+        return rule == null ? methods.get(method) : rule;
     }
 
     /** The methods of a class or of the class that a proxy of CGLIB extends. */
@@ -73,7 +76,7 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
                 return null;
             }
             requireReachable(method, type);
-            return new PermitMethod(method, rule, defaultMaxWait, beanFactory);
+            return new PermitMethod(method, type, rule, defaultMaxWait, beanFactory);
         });
     }
 

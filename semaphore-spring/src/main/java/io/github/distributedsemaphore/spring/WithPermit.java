@@ -38,8 +38,9 @@ import org.springframework.core.annotation.AliasFor;
  *       holds the permit until the end of what it returned.
  * </ul>
  *
- * <p>A {@code Future}, a type of another reactive library and a Kotlin {@code suspend} function are refused at the start, since the permit
- * would go back before the work is done.
+ * <p>A {@code Future}, a type of another reactive library, a Kotlin {@code suspend} function and Kotlin's {@code Flow} and {@code Deferred} are
+ * refused at the start, since the permit would go back before the work is done. A call fails if it returns one of these, or a future, and
+ * its declared type does not say so.
  *
  * <p>Not reentrant: a call within a call for the same semaphore on the same thread fails at once with {@link IllegalStateException}, since it
  * would wait for a second slot. A thread that is interrupted while it waits gets {@link InterruptedException} if the method

@@ -14,6 +14,7 @@ import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -124,16 +125,36 @@ public class WithPermitConfiguration {
         public void afterSingletonsInstantiated() {
             for (String name : beanFactory.getSingletonNames()) {
                 Object bean = beanFactory.getSingleton(name);
-                if (bean != null && !(bean instanceof AopInfrastructureBean)) {
+                if (bean instanceof FactoryBean<?> factory) {
+                    checkProduct(name, factory);
+                }
+                if (bean != null) {
                     check(name, bean);
                 }
             }
         }
 
+        /** By its type first, so that a factory is not made to work for nothing. */
+        private void checkProduct(String name, FactoryBean<?> factory) {
+            Class<?> type = factory.getObjectType();
+            if (type != null && factory.isSingleton() && !methodsOf(type).isEmpty()) {
+                check(name, beanFactory.getBean(name));
+            }
+        }
+
+        private Set<Method> methodsOf(Class<?> type) {
+            return ((PermitMethods) advisor.getPointcut()).of(type).keySet();
+        }
+
         private void check(String name, Object bean) {
-            Set<Method> methods = ((PermitMethods) advisor.getPointcut())
-                    .of(AopProxyUtils.ultimateTargetClass(bean))
-                    .keySet();
+            if (bean instanceof AopInfrastructureBean) {
+                return;
+            }
+            Set<Method> methods = methodsOf(AopProxyUtils.ultimateTargetClass(bean));
+            if (methods.isEmpty()) {
+                // The last target of a repository does not have the interface.
+                methods = methodsOf(bean.getClass());
+            }
             if (methods.isEmpty()) {
                 return;
             }

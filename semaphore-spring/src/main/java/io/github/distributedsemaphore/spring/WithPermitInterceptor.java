@@ -57,10 +57,10 @@ final class WithPermitInterceptor implements MethodInterceptor {
         }
         try (PermitGroup group = acquired.get()) {
             if (rule.interrupts()) {
-                return runInterruptibly(semaphore, group, call);
+                return rule.requireDone(runInterruptibly(semaphore, group, call));
             }
             group.onLost(WithPermitInterceptor::warn);
-            return CurrentPermit.during(semaphore, group, call::proceed);
+            return rule.requireDone(CurrentPermit.during(semaphore, group, call::proceed));
         }
     }
 

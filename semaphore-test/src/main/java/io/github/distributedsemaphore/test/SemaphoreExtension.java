@@ -6,11 +6,13 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
  * Gives each test of JUnit Jupiter a backend in memory of its own, as a parameter of type {@link TestSemaphores} or {@link
- * SemaphoreClient}, and closes it afterwards. A test that passes and leaves a permit fails.
+ * SemaphoreClient}, and closes it afterwards. A test that passes and leaves a permit fails. The constructor may have the parameter too, unless
+ * the tests of its class share an instance; {@code @BeforeAll} and {@code @AfterAll} may not.
  *
  * <pre>{@code
  * @ExtendWith(SemaphoreExtension.class)
@@ -54,8 +56,20 @@ public final class SemaphoreExtension implements ParameterResolver, AfterEachCal
         return type == TestSemaphores.class || type == SemaphoreClient.class;
     }
 
+    /** So that a constructor gets what belongs to the test, and {@link #afterEach} finds it. */
+    @Override
+    public ExtensionContextScope getTestInstantiationExtensionContextScope(ExtensionContext root) {
+        return ExtensionContextScope.TEST_METHOD;
+    }
+
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        if (context.getTestMethod().isEmpty()) {
+            throw new ParameterResolutionException("A backend in memory belongs to one test, so "
+                    + parameter.getDeclaringExecutable()
+                    + " cannot have it: take it in the test, in @BeforeEach, or in the"
+                    + " constructor of a class with an instance for each test");
+        }
         ExtensionContext.Store store = context.getStore(NAMESPACE);
         TestSemaphores semaphores = store.get(context.getUniqueId(), TestSemaphores.class);
         if (semaphores == null) {

@@ -9,11 +9,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Tests as an application has them, of which two fail on purpose: {@link SemaphoreExtensionTest} runs them. */
+/** Tests as an application has them, of which some fail on purpose: {@link SemaphoreExtensionTest} runs them. */
 @ExtendWith(SemaphoreExtension.class)
 class ExtensionCases {
     private static final List<Permit> KEPT = Collections.synchronizedList(new ArrayList<>());
@@ -44,6 +47,47 @@ class ExtensionCases {
     void failsByItself(TestSemaphores semaphores) {
         KEPT.add(semaphores.create("exports", 1).tryAcquire().orElseThrow());
         throw new AssertionError("its own failure");
+    }
+
+    @Nested
+    class HasThemInItsConstructor {
+        private final TestSemaphores semaphores;
+
+        HasThemInItsConstructor(TestSemaphores semaphores) {
+            this.semaphores = semaphores;
+        }
+
+        @Test
+        void hasThoseOfItsTest(TestSemaphores ofTest) {
+            assertThat(semaphores).isSameAs(ofTest);
+        }
+
+        @Test
+        void keepsOneOfItsConstructor() {
+            KEPT.add(semaphores.create("exports", 1).tryAcquire().orElseThrow());
+        }
+    }
+
+    @Nested
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    class HasOneInstance {
+        HasOneInstance(TestSemaphores semaphores) {
+            KEPT.add(semaphores.create("exports", 1).tryAcquire().orElseThrow());
+        }
+
+        @Test
+        void doesNotRun() {}
+    }
+
+    @Nested
+    class WantsThemBeforeAllTests {
+        @BeforeAll
+        static void wantsThem(SemaphoreClient client) {
+            KEPT.add(client.semaphore("exports").tryAcquire().orElseThrow());
+        }
+
+        @Test
+        void doesNotRun() {}
     }
 
     @AfterAll

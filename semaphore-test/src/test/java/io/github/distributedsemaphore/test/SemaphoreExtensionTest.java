@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+import static org.junit.platform.testkit.engine.EventConditions.container;
 import static org.junit.platform.testkit.engine.EventConditions.event;
 import static org.junit.platform.testkit.engine.EventConditions.finishedWithFailure;
 import static org.junit.platform.testkit.engine.EventConditions.test;
@@ -13,26 +14,42 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.Collectors;
+import org.assertj.core.api.Condition;
 import org.junit.jupiter.api.Test;
+import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
+import org.junit.platform.testkit.engine.Event;
 import org.junit.platform.testkit.engine.Events;
 
 /** The extension on the Jupiter of this build, and on the oldest that it supports. */
 class SemaphoreExtensionTest {
     @Test
     void worksOnTheJupiterOfThisBuild() {
-        Events events = EngineTestKit.engine("junit-jupiter")
+        EngineExecutionResults results = EngineTestKit.engine("junit-jupiter")
                 .selectors(selectClass(ExtensionCases.class))
-                .execute()
-                .testEvents();
-        assertThat(events.succeeded().count()).isEqualTo(3);
+                .execute();
+        Events events = results.testEvents();
+        assertThat(events.succeeded().count()).isEqualTo(4);
         events.assertThatEvents()
                 .haveExactly(
                         1,
                         event(
                                 test("leavesAPermit"),
                                 finishedWithFailure(message(text -> text.startsWith("Permits are held")))))
+                .haveExactly(
+                        1,
+                        event(
+                                test("keepsOneOfItsConstructor"),
+                                finishedWithFailure(message(text -> text.startsWith("Permits are held")))))
                 .haveExactly(1, event(test("failsByItself"), finishedWithFailure(message("its own failure"))));
+        results.containerEvents()
+                .assertThatEvents()
+                .haveExactly(1, event(container("HasOneInstance"), isRefused()))
+                .haveExactly(1, event(container("WantsThemBeforeAllTests"), isRefused()));
+    }
+
+    private static Condition<Event> isRefused() {
+        return finishedWithFailure(message(text -> text.contains("belongs to one test")));
     }
 
     @Test
@@ -52,7 +69,8 @@ class SemaphoreExtensionTest {
         String output = outputOf(run);
         assertThat(run.waitFor()).as(output).isEqualTo(1);
         assertThat(output)
-                .contains("3 tests successful", "2 tests failed", "Permits are held", "its own failure")
+                .contains("4 tests successful", "3 tests failed", "Permits are held", "its own failure")
+                .contains("2 containers failed", "belongs to one test")
                 // Platform 1.12 is that of Jupiter 5.12, and the jar of both says so.
                 .contains("jupiter = '1.12.");
     }

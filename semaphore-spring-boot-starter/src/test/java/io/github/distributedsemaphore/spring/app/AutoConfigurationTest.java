@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.LimitConflictException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spring.WithPermit;
@@ -111,6 +112,10 @@ final class AutoConfigurationTest {
                         .hasStackTraceContaining("The limit of a semaphore is 0, it must be at least 1"));
         inMemory.withPropertyValues("distributed-semaphore.settings.colour=red")
                 .run(context -> assertThat(context.getStartupFailure()).hasStackTraceContaining("colour"));
+        inMemory.withPropertyValues("distributed-semaphore.health.timeout=0s")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining(
+                                "The timeout of the health indicator is PT0S, it must be more than 0"));
     }
 
     @Test
@@ -244,6 +249,27 @@ final class AutoConfigurationTest {
                                 .isEqualTo(2);
                     });
             assertThat(other.semaphore("exports").availablePermits()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void whatABeanAcquiresWhenItIsMadeCounts() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            other.admin().create("exports", 2);
+            inMemory.withBean(Leader.class).run(context -> {
+                SemaphoreHealth health = context.getBean(SemaphoreHealth.class);
+                assertThat(health.check()).containsEntry("held", 1);
+                context.getBean(Leader.class).permit.release();
+                assertThat(health.check()).containsEntry("held", 0);
+            });
+        }
+    }
+
+    static class Leader {
+        final Permit permit;
+
+        Leader(SemaphoreClient client) throws InterruptedException {
+            permit = client.semaphore("exports").acquire();
         }
     }
 

@@ -1,17 +1,25 @@
 package io.github.distributedsemaphore.spring.boot;
 
 import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreListener;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 
-/** Follows which semaphores an application uses and how much it holds. Thread-safe. */
-final class SemaphoreActivity implements SemaphoreListener {
+/**
+ * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it: a permit whose
+ * grant was not seen would make what is held one too few for good. Thread-safe.
+ */
+final class SemaphoreActivity implements SemaphoreListener, BeanPostProcessor {
     /** An application that makes up names from its data has no end of them. */
     private static final int MOST_NAMES = 100;
 
@@ -19,6 +27,23 @@ final class SemaphoreActivity implements SemaphoreListener {
 
     private final Collection<String> names = ConcurrentHashMap.newKeySet();
     private final AtomicInteger held = new AtomicInteger();
+    private final Set<SemaphoreClient> followed =
+            Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
+
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String beanName) {
+        if (bean instanceof SemaphoreClient client) {
+            follow(client);
+        }
+        return bean;
+    }
+
+    /** Idempotent. */
+    void follow(SemaphoreClient client) {
+        if (followed.add(client)) {
+            client.addListener(this);
+        }
+    }
 
     @Override
     public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {

@@ -86,17 +86,17 @@ public class SemaphoreAutoConfiguration {
         return text == null ? "" : text;
     }
 
+    /** Static and without parameters, as Spring asks of what it makes before other beans. */
     @Bean
-    SemaphoreActivity semaphoreActivity(Map<String, SemaphoreClient> clients, SemaphoreProperties properties) {
-        SemaphoreActivity activity = new SemaphoreActivity();
-        properties.semaphores().keySet().forEach(activity::used);
-        clients.values().forEach(client -> client.addListener(activity));
-        return activity;
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static SemaphoreActivity semaphoreActivity() {
+        return new SemaphoreActivity();
     }
 
     @Bean
     SmartInitializingSingleton configuredSemaphores(
-            ObjectProvider<SemaphoreClient> client, SemaphoreProperties properties) {
+            ObjectProvider<SemaphoreClient> client, SemaphoreActivity activity, SemaphoreProperties properties) {
+        properties.semaphores().keySet().forEach(activity::used);
         return () -> properties.semaphores().forEach((name, wanted) -> create(client.getObject(), name, wanted));
     }
 
@@ -124,6 +124,8 @@ public class SemaphoreAutoConfiguration {
     @Bean
     SemaphoreLifecycle semaphoreCloses(
             Map<String, SemaphoreClient> clients, SemaphoreActivity activity, SemaphoreProperties properties) {
+        // A client that was registered as an object, or in a parent of this context, has not passed a post-processor.
+        clients.values().forEach(activity::follow);
         return new SemaphoreLifecycle(SemaphoreLifecycle.CLOSE, () -> {
             if (!activity.awaitNothingHeld(properties.shutdown().awaitHolders())) {
                 LOG.warn("The shutdown gives back {} permits that are still held", activity.held());

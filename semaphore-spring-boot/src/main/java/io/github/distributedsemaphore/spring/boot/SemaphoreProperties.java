@@ -78,7 +78,20 @@ public record SemaphoreProperties(
      *
      * @param timeout Longest wait for an answer of the backend.
      */
-    public record Health(@DefaultValue("2s") Duration timeout) {}
+    public record Health(@DefaultValue("2s") Duration timeout) {
+        /**
+         * Checks the timeout.
+         *
+         * @param timeout see the record
+         * @throws IllegalArgumentException if the timeout is not more than 0
+         */
+        public Health {
+            if (timeout.isZero() || timeout.isNegative()) {
+                throw new IllegalArgumentException(
+                        "The timeout of the health indicator is " + timeout + ", it must be more than 0");
+            }
+        }
+    }
 
     /**
      * Meters.
