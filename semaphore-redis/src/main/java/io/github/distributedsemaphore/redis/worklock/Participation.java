@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,22 +49,37 @@ final class Participation<E extends Exception> {
     }
 
     WorkOutcome run() throws E, InterruptedException {
-        long asked = pacing.nanoTime();
-        if (begin()) {
-            return work(1, asked);
+        OptionalLong asked = begin();
+        if (asked.isPresent()) {
+            return work(1, asked.getAsLong());
         }
         listener.locked();
         return backUp();
     }
 
-    private boolean begin() {
-        try (LockConnection connection = connections.open(key)) {
-            return connection.begin();
-        } catch (OutcomeUnknownException e) {
-            // Whether the first attempt is ours and lost, or somebody else's: both look the same from now on.
-            refuseIfClosed();
-            listener.error(e);
-            return false;
+    /** Returns when the first attempt was asked for; empty if there is one already. */
+    private OptionalLong begin() throws InterruptedException {
+        boolean repeated = false;
+        while (true) {
+            long asked = pacing.nanoTime();
+            try (LockConnection connection = connections.open(key)) {
+                return connection.begin() ? OptionalLong.of(asked) : OptionalLong.empty();
+            } catch (OutcomeUnknownException e) {
+                // If the server had it, it refuses the repetition: the attempt counts as that of a worker that died.
+                // If not, perhaps nobody else ever begins.
+                refuseIfClosed();
+                listener.error(e);
+            } catch (BackendUnavailableException e) {
+                if (!repeated) {
+                    throw e;
+                }
+                refuseIfClosed();
+                listener.error(e);
+            }
+            if (repeated) {
+                pauseAfterFailure();
+            }
+            repeated = true;
         }
     }
 
@@ -93,8 +109,12 @@ final class Participation<E extends Exception> {
             refuseIfClosed();
             listener.error(e);
         }
-        pause(Math.min(settings.lockTimeout().toNanos(), LONGEST_PAUSE.toNanos()));
+        pauseAfterFailure();
         return null;
+    }
+
+    private void pauseAfterFailure() throws InterruptedException {
+        pause(Math.min(settings.lockTimeout().toNanos(), LONGEST_PAUSE.toNanos()));
     }
 
     private WorkOutcome end(Step.Over over) {

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.redis.worklock.Workers.Hired;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -125,6 +126,19 @@ class WireTest {
         assertThat(workers.value()).isEqualTo("1");
         worker.hears("tick").says("acquired false");
         assertThat(workers.value()).isEqualTo("2");
+    }
+
+    @Test
+    void aFirstAttemptThatNeverReachesTheServerIsAskedForAgain() {
+        AtomicInteger lost = new AtomicInteger();
+        CommandGate gate = workers.gate(
+                (line, command, answered) -> !command.equals("SET " + key + " 1 NX") || lost.incrementAndGet() > 2);
+        workers.hire(gate.uri(), 3)
+                .says("error OutcomeUnknownException", "error OutcomeUnknownException", "waiting")
+                .hears("tick")
+                .says("acquired false")
+                .hears("done")
+                .says("end DONE");
     }
 
     @Test
