@@ -17,11 +17,17 @@ final class Participation<E extends Exception> {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration RECORD_PAUSE = Duration.ofMillis(50);
 
+    /** A connection that takes more than this part of the lock timeout is opened before a pause ends. */
+    private static final int QUICK = 10;
+
     private final LockConnections connections;
     private final WorkLockSettings settings;
     private final Pacing pacing;
     private final String key;
     private final WorkLockListener<E> listener;
+
+    /** How long it took to open the last connection for a look. */
+    private long opening;
 
     Participation(
             LockConnections connections,
@@ -103,7 +109,14 @@ final class Participation<E extends Exception> {
 
     /** Returns null if the server could not be asked, after a pause. */
     private @Nullable Step lookOrPause(@Nullable Sighting seen) throws InterruptedException {
+        long started = pacing.nanoTime();
         try (LockConnection connection = connections.open(key)) {
+            opening = pacing.nanoTime() - started;
+            // The connection may have come sooner than the last one.
+            long early = seen == null ? 0 : left(seen);
+            if (early > 0) {
+                pause(early);
+            }
             return new Look(connection, settings, pacing, key).after(seen);
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
             refuseIfClosed();
@@ -133,12 +146,24 @@ final class Participation<E extends Exception> {
     }
 
     private void await(Sighting seen) throws InterruptedException {
-        long left = settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+        long left = left(seen);
         tell(
                 StatusLevel.VERBOSE,
                 "attempt " + seen.attempt() + " is under way, looking again in "
                         + Durations.format(Duration.ofMillis(Math.max(0, left) / 1_000_000)));
-        pause(left);
+        pause(left - lead());
+    }
+
+    private long left(Sighting seen) {
+        return settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+    }
+
+    /**
+     * How long before a look its connection is opened. If opening took long after the pause, each look would come too
+     * late to know that it sees the same attempt.
+     */
+    private long lead() {
+        return opening > settings.lockTimeout().toNanos() / QUICK ? opening : 0;
     }
 
     private void pause(long nanos) throws InterruptedException {
