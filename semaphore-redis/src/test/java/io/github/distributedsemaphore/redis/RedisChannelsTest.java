@@ -1,12 +1,17 @@
 package io.github.distributedsemaphore.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -55,6 +60,36 @@ class RedisChannelsTest {
             }
         } finally {
             threads.shutdownNow();
+        }
+    }
+
+    @Test
+    void aConnectionThatAnswersNoMoreIsReplaced() {
+        try (Redis redis = new Redis();
+                Relay relay = new Relay(RedisServer.address());
+                RedisConnections connections = new RedisConnections(
+                        RedisSettings.from(
+                                        BackendUri.parse(relay.uri() + "?timeout=2s"), HolderInfo.ofThisProcess("test"))
+                                .servers(),
+                        true);
+                RedisChannels channels = new RedisChannels(connections)) {
+            String first = redis.layout("first").channelOfAll();
+            List<String> second = List.of(redis.layout("second").channelOfAll());
+            connections.open(first, connections.callDeadline()).close();
+            Set<String> heard = ConcurrentHashMap.newKeySet();
+            channels.listen(List.of(first), heard::add, connections.callDeadline());
+            relay.keepRequests();
+            Consumer<String> next = message -> {};
+            assertThatThrownBy(() -> channels.listen(second, next, connections.callDeadline()))
+                    .isInstanceOf(BackendUnavailableException.class);
+
+            channels.listen(second, next, connections.callDeadline());
+
+            // Who listened before is told that something may have been lost, and hears again.
+            await().untilAsserted(() -> {
+                redis.commands().publish(first, "1");
+                assertThat(heard).contains("", "1");
+            });
         }
     }
 }

@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 public final class ClusterServers implements Servers {
     /** So many nodes are asked for the picture at a time. */
     private static final int ASKED = 5;
+
+    /** Redis writes an IPv6 address without brackets, so the port follows the last colon. */
+    private static final Pattern MOVED = Pattern.compile("MOVED (\\d{1,5}) \\[?([^\\[\\]]*)]?:(\\d{1,5})");
 
     private final RedisConnector connector;
     private final List<HostAndPort> seeds;
@@ -102,14 +107,21 @@ public final class ClusterServers implements Servers {
     @Override
     public boolean isElsewhere(String error, HostAndPort from) {
         if (error.startsWith("MOVED ")) {
-            String[] parts = error.split(" ", 3);
-            HostAndPort owner = HostAndPort.parse(parts[2], from.port());
-            owners.put(
-                    (int) Reply.digits(parts[1]), parts[2].startsWith(":") ? address("", owner.port(), from) : owner);
+            moved(error, from);
             return true;
         }
         // A slot that is on its way: its keys are at two nodes until it has arrived.
         return error.startsWith("ASK ") || error.startsWith("TRYAGAIN");
+    }
+
+    private void moved(String error, HostAndPort from) {
+        Matcher owner = MOVED.matcher(error);
+        if (owner.matches()) {
+            owners.put(
+                    Integer.valueOf(owner.group(1)), address(owner.group(2), Integer.parseInt(owner.group(3)), from));
+        } else {
+            forget(from);
+        }
     }
 
     @Override

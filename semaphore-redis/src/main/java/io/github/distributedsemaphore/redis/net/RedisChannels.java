@@ -59,7 +59,7 @@ public final class RedisChannels implements AutoCloseable {
         }
         try {
             StatefulRedisPubSubConnection<String, String> connection = InterruptShield.await(connection(), deadline);
-            InterruptShield.await(subscribe(connection, channels).toCompletableFuture(), deadline);
+            subscribed(connection, channels, deadline);
         } catch (ExecutionException e) {
             forget(channels, listener);
             throw RedisFailures.connecting(connections.endpoint(), e);
@@ -67,6 +67,19 @@ public final class RedisChannels implements AutoCloseable {
             forget(channels, listener);
             throw new BackendUnavailableException(
                     "Redis at " + connections.endpoint() + " did not let us listen in time", e);
+        }
+    }
+
+    private void subscribed(
+            StatefulRedisPubSubConnection<String, String> connection, List<String> channels, Deadline deadline)
+            throws ExecutionException, TimeoutException {
+        try {
+            InterruptShield.await(subscribe(connection, channels).toCompletableFuture(), deadline);
+        } catch (TimeoutException e) {
+            // It may never answer again and not break either. Its end has the others listen on the next one.
+            giveUp(connection);
+            Future<?> unused = connection.closeAsync();
+            throw e;
         }
     }
 
@@ -143,7 +156,9 @@ public final class RedisChannels implements AutoCloseable {
         connection.addListener(new RedisConnectionStateListener() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> broken) {
-                disconnected();
+                giveUp(connection);
+                tellAll();
+                reconnectLater();
             }
         });
         return connection;
@@ -153,15 +168,17 @@ public final class RedisChannels implements AutoCloseable {
         listeners.getOrDefault(channel, List.of()).forEach(listener -> listener.accept(message));
     }
 
-    private void disconnected() {
+    /** The next one may be there already. */
+    private void giveUp(StatefulRedisPubSubConnection<String, String> connection) {
         lock.lock();
         try {
-            connecting = null;
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
+            if (known != null && !known.isCompletedExceptionally() && connection.equals(known.getNow(null))) {
+                connecting = null;
+            }
         } finally {
             lock.unlock();
         }
-        tellAll();
-        reconnectLater();
     }
 
     /** Messages may have been lost. */

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
@@ -112,7 +113,12 @@ public final class RedisConnector {
     private <C extends StatefulRedisConnection<String, String>> CompletableFuture<C> greeted(
             CompletionStage<C> connecting, HostAndPort server, CommandBatch greeting, Consumer<Replies> check) {
         return connecting.toCompletableFuture().thenCompose(connection -> {
-            if (greeting.isEmpty()) {
+            if (closed.get()) {
+                // The library closed only what it had by then, and the threads go on if others use them.
+                ignore(connection.closeAsync());
+                return CompletableFuture.failedFuture(
+                        new BackendUnavailableException("The client of " + server + " was closed", null));
+            } else if (greeting.isEmpty()) {
                 return CompletableFuture.completedFuture(connection);
             }
             return dispatched(connection, greeting, server)

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,11 +17,17 @@ final class Participation<E extends Exception> {
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration RECORD_PAUSE = Duration.ofMillis(50);
 
+    /** A connection that takes more than this part of the lock timeout is opened before a pause ends. */
+    private static final int QUICK = 10;
+
     private final LockConnections connections;
     private final WorkLockSettings settings;
     private final Pacing pacing;
     private final String key;
     private final WorkLockListener<E> listener;
+
+    /** How long it took to open the last connection for a look. */
+    private long opening;
 
     Participation(
             LockConnections connections,
@@ -48,22 +55,37 @@ final class Participation<E extends Exception> {
     }
 
     WorkOutcome run() throws E, InterruptedException {
-        long asked = pacing.nanoTime();
-        if (begin()) {
-            return work(1, asked);
+        OptionalLong asked = begin();
+        if (asked.isPresent()) {
+            return work(1, asked.getAsLong());
         }
         listener.locked();
         return backUp();
     }
 
-    private boolean begin() {
-        try (LockConnection connection = connections.open(key)) {
-            return connection.begin();
-        } catch (OutcomeUnknownException e) {
-            // Whether the first attempt is ours and lost, or somebody else's: both look the same from now on.
-            refuseIfClosed();
-            listener.error(e);
-            return false;
+    /** Returns when the first attempt was asked for; empty if there is one already. */
+    private OptionalLong begin() throws InterruptedException {
+        boolean repeated = false;
+        while (true) {
+            long asked = pacing.nanoTime();
+            try (LockConnection connection = connections.open(key)) {
+                return connection.begin() ? OptionalLong.of(asked) : OptionalLong.empty();
+            } catch (OutcomeUnknownException e) {
+                // If the server had it, it refuses the repetition: the attempt counts as that of a worker that died.
+                // If not, perhaps nobody else ever begins.
+                refuseIfClosed();
+                listener.error(e);
+            } catch (BackendUnavailableException e) {
+                if (!repeated) {
+                    throw e;
+                }
+                refuseIfClosed();
+                listener.error(e);
+            }
+            if (repeated) {
+                pauseAfterFailure();
+            }
+            repeated = true;
         }
     }
 
@@ -87,14 +109,25 @@ final class Participation<E extends Exception> {
 
     /** Returns null if the server could not be asked, after a pause. */
     private @Nullable Step lookOrPause(@Nullable Sighting seen) throws InterruptedException {
+        long started = pacing.nanoTime();
         try (LockConnection connection = connections.open(key)) {
+            opening = pacing.nanoTime() - started;
+            // The connection may have come sooner than the last one.
+            long early = seen == null ? 0 : left(seen);
+            if (early > 0) {
+                pause(early);
+            }
             return new Look(connection, settings, pacing, key).after(seen);
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
             refuseIfClosed();
             listener.error(e);
         }
-        pause(Math.min(settings.lockTimeout().toNanos(), LONGEST_PAUSE.toNanos()));
+        pauseAfterFailure();
         return null;
+    }
+
+    private void pauseAfterFailure() throws InterruptedException {
+        pause(Math.min(settings.lockTimeout().toNanos(), LONGEST_PAUSE.toNanos()));
     }
 
     private WorkOutcome end(Step.Over over) {
@@ -113,12 +146,24 @@ final class Participation<E extends Exception> {
     }
 
     private void await(Sighting seen) throws InterruptedException {
-        long left = settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+        long left = left(seen);
         tell(
                 StatusLevel.VERBOSE,
                 "attempt " + seen.attempt() + " is under way, looking again in "
                         + Durations.format(Duration.ofMillis(Math.max(0, left) / 1_000_000)));
-        pause(left);
+        pause(left - lead());
+    }
+
+    private long left(Sighting seen) {
+        return settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+    }
+
+    /**
+     * How long before a look its connection is opened. If opening took long after the pause, each look would come too
+     * late to know that it sees the same attempt.
+     */
+    private long lead() {
+        return opening > settings.lockTimeout().toNanos() / QUICK ? opening : 0;
     }
 
     private void pause(long nanos) throws InterruptedException {

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * has it in full, with what is done differently here.
  *
  * <p>Thread-safe; one for each server and its settings, for any number of jobs at a time. It has no threads but those of the
- * Redis client, and no connection but during a call to the server.
+ * Redis client, and no connection but for a call to the server.
  */
 public final class RedisWorkLock implements AutoCloseable {
     /** Each look has a connection of its own, and the first of them waits until the client library is loaded. */

@@ -1,14 +1,29 @@
 package io.github.distributedsemaphore.redis.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.redis.RedisServer;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -66,9 +81,61 @@ class RedisConnectorTest {
         }
     }
 
+    /** The other client keeps the threads alive. */
+    @Test
+    void aClientThatIsClosedWhileItConnectsLeavesNoConnection() throws Exception {
+        RedisConnections other = connected();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        CountDownLatch connecting = new CountDownLatch(1);
+        AtomicInteger accepted = new AtomicInteger();
+        AtomicInteger ended = new AtomicInteger();
+        try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Future<?> accepting = threads.submit(() -> {
+                while (true) {
+                    Socket socket = server.accept();
+                    boolean silent = accepted.incrementAndGet() == 1;
+                    Future<?> unused = threads.submit(() -> {
+                        serve(socket, silent, connecting);
+                        return ended.incrementAndGet();
+                    });
+                }
+            });
+            RedisConnections closed =
+                    new RedisConnections(settings("redis://127.0.0.1:" + server.getLocalPort()), false);
+            Future<RedisWire> opening = threads.submit(() -> closed.open("key", closed.callDeadline()));
+            assertThat(connecting.await(10, TimeUnit.SECONDS)).isTrue();
+
+            closed.close();
+
+            assertThatThrownBy(() -> opening.get(10, TimeUnit.SECONDS)).isInstanceOf(ExecutionException.class);
+            await().untilAsserted(() -> assertThat(ended).hasValue(accepted.get()));
+            assertThat(accepting).isNotDone();
+        } finally {
+            other.close();
+            threads.shutdownNow();
+        }
+    }
+
+    /** Answers each command, or none, until the client ends the connection. */
+    private static void serve(Socket socket, boolean silent, CountDownLatch asked) throws IOException {
+        try (socket;
+                BufferedReader lines =
+                        new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                if (line.startsWith("*") && !silent) {
+                    socket.getOutputStream().write("+OK\r\n".getBytes(StandardCharsets.US_ASCII));
+                }
+                asked.countDown();
+            }
+        }
+    }
+
+    private static ServerSettings settings(String uri) {
+        return ServerSettings.from(BackendUri.parse(uri), Duration.ofSeconds(2));
+    }
+
     private static RedisConnections connected() {
-        RedisConnections connections = new RedisConnections(
-                ServerSettings.from(BackendUri.parse(RedisServer.address()), Duration.ofSeconds(2)), true);
+        RedisConnections connections = new RedisConnections(settings(RedisServer.address()), true);
         ask(connections);
         return connections;
     }

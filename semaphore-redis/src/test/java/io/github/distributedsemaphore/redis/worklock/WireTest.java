@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.redis.worklock.Workers.Hired;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -128,6 +132,19 @@ class WireTest {
     }
 
     @Test
+    void aFirstAttemptThatNeverReachesTheServerIsAskedForAgain() {
+        AtomicInteger lost = new AtomicInteger();
+        CommandGate gate = workers.gate(
+                (line, command, answered) -> !command.equals("SET " + key + " 1 NX") || lost.incrementAndGet() > 2);
+        workers.hire(gate.uri(), 3)
+                .says("error OutcomeUnknownException", "error OutcomeUnknownException", "waiting")
+                .hears("tick")
+                .says("acquired false")
+                .hears("done")
+                .says("end DONE");
+    }
+
+    @Test
     void aTakeOverWhoseAnswerIsLostCountsAsThatOfAWorkerThatDied() {
         Hired worker = behind(losing("EXEC")).hears("tick").says("error OutcomeUnknownException", "waiting");
         assertThat(workers.value()).isEqualTo("2");
@@ -156,5 +173,38 @@ class WireTest {
                 .says("waiting")
                 .hears("tick")
                 .says("acquired false");
+    }
+
+    /** Such as a short lock timeout over a link of many milliseconds. */
+    @Test
+    void aWorkerTakesOverAlsoIfAConnectionTakesLongerThanTheLockTimeout() throws InterruptedException {
+        Duration timeout = Duration.ofMillis(100);
+        CommandGate gate = workers.gate((line, command, answered) -> true);
+        AtomicLong passed = new AtomicLong();
+        Pacing pacing = new Pacing() {
+            @Override
+            public long nanoTime() {
+                return passed.get()
+                        + timeout.plusMillis(1).toNanos() * gate.lines().size();
+            }
+
+            @Override
+            public boolean pause(CountDownLatch end, long nanos) {
+                assertThat(gate.lines()).as("looks in vain").hasSizeLessThan(10);
+                passed.addAndGet(Math.max(0, nanos));
+                return false;
+            }
+        };
+        workers.commands().set(key, "1");
+        RedisWorkLock lock = new RedisWorkLock(
+                workers.connections(gate.uri()),
+                new WorkLockSettings(timeout, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
+                pacing);
+
+        WorkOutcome outcome =
+                lock.run(key, attempt -> assertThat(workers.value()).isEqualTo("2"));
+
+        assertThat(outcome).isEqualTo(WorkOutcome.NOT_DONE);
+        assertThat(gate.lines()).as("the first attempt and two looks").hasSize(3);
     }
 }
