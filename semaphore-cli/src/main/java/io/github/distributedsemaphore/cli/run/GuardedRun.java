@@ -58,8 +58,8 @@ final class GuardedRun {
             }
             code = exited.join();
         }
-        signals.commandEnded();
-        if (isLostBeforeEarliestEnd()) {
+        boolean wasSignalled = signals.commandEnded();
+        if (!wasSignalled && isLostBeforeEarliestEnd()) {
             ErrorLine.print(
                     err, name + ": the permit was lost before --at-least was over, after the command had ended");
             return code;
