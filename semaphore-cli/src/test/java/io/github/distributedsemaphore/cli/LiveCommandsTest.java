@@ -71,6 +71,23 @@ final class LiveCommandsTest {
     }
 
     @Test
+    void aNameDoesNotCommandTheTerminalAndIsExactInJson() {
+        semaphore.execute("create", "a\u001b]0;x\u0007", "1");
+
+        assertThat(semaphore.execute("list").out()).endsWith("a?]0;x?  1      0     1\n");
+        assertThat(semaphore.execute("status").out()).isEqualTo("a?]0;x?: limit 1, free 1\n");
+        assertThat(semaphore.execute("top", "--once").out()).contains("a?]0;x?  1 ");
+        String json = semaphore.execute("list", "--json").out();
+        assertThat(JsonParser.parseString(json)
+                        .getAsJsonArray()
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("name")
+                        .getAsString())
+                .isEqualTo("a\u001b]0;x\u0007");
+    }
+
+    @Test
     void aBackendThatListsNothingIsToldByName() {
         for (String command : List.of("list", "top", "ui")) {
             LocalCommands.Outcome outcome = LocalCommands.executeOn("scripted:", command);

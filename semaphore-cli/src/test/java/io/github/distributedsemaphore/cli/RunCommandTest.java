@@ -124,7 +124,9 @@ final class RunCommandTest {
     void aSignalEndsTheTimeThatTheSlotIsHeldOn() {
         try (CommandProcess run = semaphore.run("job --limit 1 --at-least 1h", "echo > done")) {
             await().until(() -> semaphore.file("done").equals("\n"));
-            // A signal that comes before the relay knows of the end goes to the command, which is not there any more.
+            // A signal that comes before the relay knows of the end goes to the command, which is not there any more:
+            // then
+            // the code is the command's.
             // One that comes after the end of the run finds nobody.
             await().ignoreExceptions().until(() -> {
                 if (run.isAlive()) {
@@ -132,6 +134,17 @@ final class RunCommandTest {
                 }
                 return !run.isAlive();
             });
+            assertThat(run.exitCode()).isIn(0, 128 + 15);
+        }
+        assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void theSignalThatEndsTheCommandEndsThatTimeAsWell() {
+        try (CommandProcess run = semaphore.run("job --limit 1 --at-least 1h", "echo > ready; exec sleep 60")) {
+            await().until(() -> semaphore.file("ready").equals("\n"));
+            run.signal("TERM");
+
             assertThat(run.exitCode()).isEqualTo(128 + 15);
         }
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");

@@ -59,6 +59,34 @@ final class RunFailureTest {
     }
 
     @Test
+    void aLostPermitEndsWhatTheCommandHasLeftBehind() throws IOException {
+        // Its parent is gone: no line of descent leads to it, only the mark in its environment. It sleeps for longer
+        // than
+        // the test waits.
+        try (CommandProcess command = startLosing("(sleep 300 & echo $! > orphan); exec sleep 60")) {
+            long orphan = pidFrom("orphan");
+            Files.createFile(folder.resolve("lose"));
+
+            assertThat(command.exitCode()).isEqualTo(70);
+            awaitDeath(orphan);
+        }
+    }
+
+    @Test
+    void aLostPermitEndsWhatIsStartedDuringTheGracePeriod() throws IOException {
+        // The command dies of the signal at once, and its child starts something in answer to it.
+        String supervisor =
+                "trap 'sleep 300 & echo $! > worker; exit' TERM; echo > ready; while :; do sleep 0.01; done";
+        try (CommandProcess command = startLosing("sh -c \"" + supervisor.replace("$", "\\$") + "\"; true")) {
+            await().until(() -> CommandProcess.read(folder.resolve("ready")).endsWith("\n"));
+            Files.createFile(folder.resolve("lose"));
+
+            assertThat(command.exitCode()).isEqualTo(70);
+            awaitDeath(pidFrom("worker"));
+        }
+    }
+
+    @Test
     void killedByForceItTakesTheCommandAndItsChildrenAlong() {
         String script = "sh -c 'sleep 60 & echo $! > grandchild; wait' & echo $$ > child; wait";
         try (CommandProcess command = startLosing(script)) {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.cli.admin;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.cli.common.TextTable;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -21,7 +22,8 @@ final class StatusText {
     }
 
     static String of(SemaphoreDescription semaphore) {
-        String summary = semaphore.name() + ": limit " + semaphore.limit() + ", free " + semaphore.free();
+        String summary =
+                Terminal.clean(semaphore.name()) + ": limit " + semaphore.limit() + ", free " + semaphore.free();
         if (semaphore.holders().isEmpty()) {
             return summary;
         }

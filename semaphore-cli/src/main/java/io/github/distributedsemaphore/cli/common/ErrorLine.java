@@ -71,7 +71,7 @@ public final class ErrorLine implements IExecutionExceptionHandler, IParameterEx
 
     /** Prints a message as a single line, whatever a library put into it. */
     public static void print(PrintWriter err, String message) {
-        err.println("semaphore: " + message.strip().replaceAll("\\s*\\R\\s*", "; "));
+        err.println("semaphore: " + Terminal.clean(message.strip().replaceAll("\\s*\\R\\s*", "; ")));
         err.flush();
     }
 }

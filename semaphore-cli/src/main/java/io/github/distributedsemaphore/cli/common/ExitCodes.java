@@ -42,7 +42,7 @@ public final class ExitCodes {
             ANY,
             "what COMMAND ended with; 128 + the signal's number if a signal ended it",
             "70",
-            "the permit was lost, and COMMAND was ended because of it",
+            "the permit was lost, and COMMAND was ended or not started because of it",
             "75",
             "no slot was free in time",
             "126",

@@ -14,9 +14,14 @@ public final class Terminal {
 
     private Terminal() {}
 
+    /** Returns a text in which nothing commands a terminal or begins a line, whatever a name or a label holds. */
+    public static String clean(String text) {
+        return text.replaceAll("[\\p{Cc}\\p{Cf}\\u2028\\u2029]", "?");
+    }
+
     /** Puts a text in place of the line that the cursor is in, as far as it fits. */
     public static void replaceLine(PrintWriter terminal, String text) {
-        String line = text.replaceAll("\\p{Cntrl}", "?");
+        String line = clean(text);
         terminal.print(CLEAR_LINE + (line.length() <= COLUMNS ? line : line.substring(0, COLUMNS)));
         terminal.flush();
     }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Rows of cells in columns as wide as their widest cell. Not thread-safe. */
 public final class TextTable {
@@ -30,7 +31,7 @@ public final class TextTable {
             throw new IllegalArgumentException(
                     cells.length + " cells in a table of " + rows.get(0).length + " columns");
         }
-        rows.add(cells);
+        rows.add(Stream.of(cells).map(Terminal::clean).toArray(String[]::new));
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.cli.live;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.cli.common.TextTable;
 import io.github.distributedsemaphore.cli.live.Snapshot.Row;
 import java.io.IOException;
@@ -199,8 +200,7 @@ public final class TopCommand implements Callable<Integer> {
             String all = snapshot.at().truncatedTo(ChronoUnit.SECONDS)
                     + (about.isEmpty() ? "" : "  " + about)
                     + (text.isEmpty() ? "" : "  " + text);
-            // One line each, whatever the names hold.
-            return all.replaceAll("[\\p{Cntrl}\\p{Cf}\\u2028\\u2029]", "?");
+            return Terminal.clean(all);
         }
     }
 }

@@ -100,7 +100,10 @@ final class View {
 
     /** Does what a key stands for; an unknown one nothing. */
     void press(String key, Snapshot snapshot) {
-        if (showsHelp) {
+        if (key.equals(Keys.END_OF_INPUT)) {
+            // No other key follows it.
+            isOver = true;
+        } else if (showsHelp) {
             showsHelp = false;
         } else if (isTyping) {
             type(key);
@@ -124,7 +127,7 @@ final class View {
 
     private void command(String key, Snapshot snapshot) {
         switch (key) {
-            case "q", Keys.CONTROL_C, Keys.END_OF_INPUT -> isOver = true;
+            case "q", Keys.CONTROL_C -> isOver = true;
             case "s" -> sort = SORTS.get((SORTS.indexOf(sort) + 1) % SORTS.size());
             case "r" -> isReversed = !isReversed;
             case "/" -> isTyping = true;

@@ -99,7 +99,10 @@ final class ChildProcess implements AutoCloseable {
         }
     }
 
-    /** Ends the command and its descendants: politely, and after the grace period by force. */
+    /**
+     * Ends the command and its descendants: politely, and after the grace period by force. What the command has started
+     * otherwise ends by force only.
+     */
     void terminate(Duration grace) {
         Process running = started();
         long end = System.nanoTime() + grace.toNanos();
@@ -107,8 +110,9 @@ final class ChildProcess implements AutoCloseable {
         running.descendants().forEach(family::add);
         family.forEach(ProcessHandle::destroy);
         family.forEach(member -> awaitExit(member, end));
-        // What was started meanwhile belongs to it as well.
-        running.descendants().forEach(family::add);
+        // The shell finds what was started meanwhile and what has no parent left.
+        watch.kill(family.stream().filter(ProcessHandle::isAlive).toList());
+        // Somebody may have killed the shell.
         family.forEach(ProcessHandle::destroyForcibly);
         exited().join();
     }

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -34,7 +35,7 @@ final class DeathWatch {
 
     private static final String SCRIPT = "death-watch.sh";
 
-    /** For the watch of a killed run to end its command: it takes milliseconds. */
+    /** For a watch to kill a command: it takes milliseconds. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final String mark;
@@ -69,7 +70,7 @@ final class DeathWatch {
             watch.awaitReady();
             return watch;
         } catch (CommandFailure | IOException | InterruptedException e) {
-            watch.kill();
+            watch.breakOff();
             throw e;
         }
     }
@@ -99,7 +100,7 @@ final class DeathWatch {
         }
     }
 
-    private void kill() {
+    private void breakOff() {
         shell.descendants().forEach(ProcessHandle::destroyForcibly);
         shell.destroyForcibly();
     }
@@ -144,6 +145,24 @@ final class DeathWatch {
             return true;
         } catch (UncheckedIOException e) {
             return false;
+        }
+    }
+
+    /**
+     * Has the shell kill some processes, their descendants and all that bears the mark, and waits until they are gone:
+     * what goes on needs the locks. Does nothing if the shell is gone.
+     */
+    void kill(List<ProcessHandle> processes) {
+        // The number that the shell knows from the start may be another process's by now.
+        String numbers =
+                processes.stream().map(process -> String.valueOf(process.pid())).collect(Collectors.joining(" "));
+        try {
+            say("kill " + numbers);
+            shell.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        } catch (UncheckedIOException e) {
+            // There is nobody else who could find them.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

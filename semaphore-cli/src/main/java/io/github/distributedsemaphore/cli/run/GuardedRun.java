@@ -43,6 +43,11 @@ final class GuardedRun {
     int run(List<String> command) throws IOException, InterruptedException {
         int code;
         try (ChildProcess child = ChildProcess.prepare(command, environment(), locks)) {
+            // The locks may have taken seconds, and a listener may learn of a loss late.
+            if (loss.isDone() || !group.permits().stream().allMatch(Permit::isValid)) {
+                ErrorLine.print(err, name + ": the permit was lost before the command was started");
+                return ExitCodes.PERMIT_LOST;
+            }
             if (!signals.startAndRelayTo(child)) {
                 return signals.exitCodeOfFirst();
             }
@@ -53,8 +58,8 @@ final class GuardedRun {
             }
             code = exited.join();
         }
-        signals.commandEnded();
-        if (isLostBeforeEarliestEnd()) {
+        boolean wasSignalled = signals.commandEnded();
+        if (!wasSignalled && isLostBeforeEarliestEnd()) {
             ErrorLine.print(
                     err, name + ": the permit was lost before --at-least was over, after the command had ended");
             return code;

@@ -41,10 +41,11 @@ import picocli.CommandLine.ParentCommand;
                     + " it; a Ctrl-C reaches it from the terminal, on Linux only"
                     + " once.",
             "",
-            "If the slot is lost, as when a backend with leases cannot be reached for too long, the command and all"
-                    + " it started get SIGTERM, and SIGKILL 5 seconds later.",
+            "If the slot is lost, as when a backend with leases cannot be reached for too long, the command and its"
+                    + " descendants get SIGTERM. When these have ended, or after 5 seconds, a small shell beside this"
+                    + " program kills all that the command started and that is still there.",
             "",
-            "If this program is killed with SIGKILL or crashes, a small shell beside it kills the command and all"
+            "If this program is killed with SIGKILL or crashes, that shell kills the command and all"
                     + " it started: their descendants, and on Linux whatever has the SEMAPHORE_RUN of this run in its"
                     + " environment. Until that is done the next holder's command waits, if it is run by the same user on"
                     + " the same machine with the same --backend, and flock is there. What that cannot do: reach a process"

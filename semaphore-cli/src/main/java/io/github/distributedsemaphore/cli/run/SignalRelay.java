@@ -22,6 +22,7 @@ final class SignalRelay implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private @Nullable String first;
     private @Nullable ChildProcess child;
+    private boolean wasSignalled;
 
     /**
      * Makes one; nothing is taken over yet.
@@ -41,6 +42,7 @@ final class SignalRelay implements AutoCloseable {
         lock.lock();
         try {
             if (child != null) {
+                wasSignalled = true;
                 relay(name, child);
             } else if (first == null) {
                 first = name;
@@ -80,11 +82,16 @@ final class SignalRelay implements AutoCloseable {
         }
     }
 
-    /** The command has ended: from now on a signal interrupts the waiter again. */
-    void commandEnded() {
+    /**
+     * The command has ended: from now on a signal interrupts the waiter again.
+     *
+     * @return true if a signal came while the command ran
+     */
+    boolean commandEnded() {
         lock.lock();
         try {
             child = null;
+            return wasSignalled;
         } finally {
             lock.unlock();
         }

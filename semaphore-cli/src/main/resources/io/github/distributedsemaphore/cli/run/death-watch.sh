@@ -1,5 +1,6 @@
-# Reads orders from the process that runs the command. If the orders end without "dismiss", that process has died:
-# then the command and all it started are frozen, so that nothing new comes up while they are counted, and killed.
+# Reads orders from the process that runs the command. At "kill", and if the orders end without "dismiss" because that
+# process has died, the command and all it started are frozen, so that nothing new comes up while they are counted, and
+# killed.
 # $1: the variable that marks the environment of every process of this run
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE
 mark=$1
@@ -49,13 +50,18 @@ while read -r order value; do
         watch) pid=$value ;;
         signal) kill -s "$value" "$pid" 2>/dev/null ;;
         dismiss) exit 0 ;;
+        kill)
+            pid=$value
+            starting=
+            break
+            ;;
     esac
 done
 
 # Killed while it started the command: what is on its way does not bear the mark yet.
 [ -z "$starting" ] || [ -n "$pid" ] || sleep 1
 
-[ -z "$pid" ] || freeze "$pid"
+for process in $pid; do freeze "$process"; done
 while :; do
     grown=
     for process in $(marked); do freeze "$process"; done

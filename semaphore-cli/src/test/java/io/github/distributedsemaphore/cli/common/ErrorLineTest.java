@@ -40,4 +40,13 @@ final class ErrorLineTest {
 
         assertThat(err.toString().strip()).isEqualTo("semaphore: first; second; third");
     }
+
+    @Test
+    void aMessageDoesNotCommandTheTerminal() {
+        StringWriter err = new StringWriter();
+
+        ErrorLine.print(new PrintWriter(err), "a\u001b]0;x\u0007 b\u009bc");
+
+        assertThat(err.toString().strip()).isEqualTo("semaphore: a?]0;x? b?c");
+    }
 }

@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ViewTest {
     private final Snapshot snapshot = Model.snapshot();
@@ -87,6 +89,12 @@ final class ViewTest {
         assertThat(press(" ").isPaused()).isTrue();
         assertThat(press("p").isPaused()).isFalse();
         assertThat(press("q").isOver()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"?", "/", "s"})
+    void afterTheEndOfInputNoKeyCanComeSoItIsTheEndInEveryMode(String mode) {
+        assertThat(press(mode, Keys.END_OF_INPUT).isOver()).isTrue();
     }
 
     @Test
