@@ -118,7 +118,7 @@ class PlantedBugsTest {
                     "4.1",
                     "withPermitAsync of a task that throws",
                     "EngineSemaphore.java",
-                    "stage = task.apply(permit); } catch (RuntimeException | Error e) {",
+                    "stage = task.apply(permit); } catch (Throwable e) {",
                     "stage = task.apply(permit); } catch (RuntimeException e) {"),
             engine(
                     "a second close returns while the first is under way",
