@@ -162,7 +162,7 @@ class UnknownOutcomeTest {
         }
     }
 
-    /** Who waits no more deletes its entry; that comes late, when the session might hold a slot. */
+    /** A client that stops waiting deletes its entry. The request comes late, when the session might hold a slot. */
     @Test
     void aPlaceThatIsLeftLateIsNotThatOfASlotTakenMeanwhile() throws Exception {
         try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=1s");
@@ -176,7 +176,7 @@ class UnknownOutcomeTest {
         }
     }
 
-    /** Who begins to wait writes an entry; that comes late, when the session might hold a slot. */
+    /** A client that begins to wait writes an entry. The request comes late, when the session might hold a slot. */
     @Test
     void aPlaceThatIsMadeLateIsNotThatOfASlotTakenMeanwhile() throws Exception {
         try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=1s");

@@ -143,7 +143,7 @@ final class Reconciliation {
         attempt.toGiveBack().removeAll(gone);
     }
 
-    /** A slot may have been with others meanwhile, who handed it to this session: then it is not the hold that was given back. */
+    /** Others may have had the slot meanwhile, and handed it to this session. Then it is a new hold. */
     private List<Hold> cameBack(List<Hold> there, Deadline deadline) {
         if (there.isEmpty()) {
             return List.of();

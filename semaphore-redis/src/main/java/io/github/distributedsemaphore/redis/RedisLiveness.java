@@ -194,7 +194,7 @@ final class RedisLiveness {
         return Deadline.at(sentNanos + left - margin);
     }
 
-    /** Whether this client takes slots that a release hands to it. Who hands them does not wait for the replicas that this one needs. */
+    /** Whether this client takes slots that others hand over. They do not wait for replicas, so a client that needs some takes none. */
     boolean takesHandedSlots() {
         return settings.handOver() && replicas.needed() == 0;
     }

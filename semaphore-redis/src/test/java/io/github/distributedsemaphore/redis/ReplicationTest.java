@@ -193,7 +193,7 @@ class ReplicationTest {
         assertThat(session.renew(List.of(hold)).lost()).isEmpty();
     }
 
-    /** Whoever gives it does not know that the grant has to be confirmed. */
+    /** The client that hands the slot over does not wait for the replicas that the other one needs. */
     @Test
     void whoNeedsReplicasTakesNoSlotThatIsHandedOver() {
         takeOne(session());

@@ -91,7 +91,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
         });
     }
 
-    /** Removes the entry before it returns, if nothing is held. It waits until the clock has passed the epochs that were granted. */
+    /** Waits until the clock has passed the epochs that were granted, and removes the entry, if nothing is held. */
     @Override
     public boolean destroy(String name) {
         boolean[] existed = new boolean[1];

@@ -100,8 +100,8 @@ final class ChildProcess implements AutoCloseable {
     }
 
     /**
-     * Ends the command and its descendants: politely, and after the grace period by force. What the command has started
-     * otherwise ends by force only.
+     * Ends the command and its descendants: politely, and after the grace period by force. Processes that have lost their
+     * parent get no signal before SIGKILL.
      */
     void terminate(Duration grace) {
         Process running = started();

@@ -49,7 +49,7 @@ public abstract class LivenessRules {
         }
     }
 
-    /** Who waits may be listed somewhere, and only for so long. */
+    /** A backend may list the clients that wait, each for a limited time. */
     @Test
     @Rule("2.1")
     void aReleaseWakesWhoHasWaitedForSomeSeconds(TckFixture tck) throws Exception {
