@@ -286,9 +286,10 @@ final class EngineClient implements SemaphoreClient {
             EngineSemaphore[] found = new EngineSemaphore[1];
             boolean[] made = new boolean[1];
             Entry unused = entries.compute(name, (key, known) -> {
-                found[0] = known == null ? null : known.get();
-                made[0] = found[0] == null;
-                if (!made[0]) {
+                EngineSemaphore semaphore = known == null ? null : known.get();
+                made[0] = semaphore == null;
+                if (semaphore != null) {
+                    found[0] = semaphore;
                     return known;
                 }
                 found[0] = maker.apply(key);
