@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.faults;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.agent.Signals;
+import io.github.distributedsemaphore.tck.fixture.Conservation;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
@@ -10,11 +11,19 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 
 /** A backend that stops answering when the kit says so, and the clients that feel it. Used by one thread. */
 public abstract class Outage {
+    /** Waiters that ask often are in an exchange when their time comes, and not between two of them. */
+    static final ClientSpec EAGER = ClientSpec.plain().with("recheck", "50ms");
+
+    private static final Duration MOST_AWAY = Duration.ofSeconds(7);
+
     private final String what;
 
     private Outage(String what) {
@@ -26,6 +35,12 @@ public abstract class Outage {
     interface End extends AutoCloseable {
         @Override
         void close();
+    }
+
+    /** Adapters give up a request after a third of the operation bound, and that is some seconds at most. */
+    static Duration longerThanRequests(TckFixture tck) {
+        Duration half = tck.guarantees().callBound().dividedBy(2);
+        return half.compareTo(MOST_AWAY) < 0 ? half : MOST_AWAY;
     }
 
     /** The ways in which a link keeps silent: a stalled one, one that swallows everything, and one that is half open. */
@@ -151,6 +166,15 @@ public abstract class Outage {
         try (End end = begin()) {
             body.run();
         }
+    }
+
+    /** Shows that everything that was asked for goes back, although its callers have left and their client lives and renews. */
+    final void assertSettled(TckFixture tck, Map<String, Integer> free, String of) {
+        free.forEach((name, count) -> {
+            new Observer(tck, observer().semaphore(name))
+                    .awaitFree(count, of + " " + this + " hold nothing afterwards");
+            Conservation.assertFree(observer().semaphore(name), count, tck.patience());
+        });
     }
 
     /** Tells whether the server ends and starts again. */

@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.tck.faults;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Section 3 while the link keeps silent: a caller's time is the caller's, and waiters ride out what passes. */
@@ -12,68 +12,62 @@ public abstract class OutageRules {
     /** For subclasses. */
     protected OutageRules() {}
 
-    private static void onEachLink(TckFixture tck, BiConsumer<CallersTime, Outage> rule) {
-        for (Outage outage : Outage.ofLink(tck)) {
-            on(tck, outage, rule);
-        }
-    }
-
-    static void on(TckFixture tck, Outage outage, BiConsumer<CallersTime, Outage> rule) {
-        rule.accept(new CallersTime(tck), outage);
+    private static void onEachLink(TckFixture tck, Consumer<Outage> rule) {
+        Outage.ofLink(tck).forEach(rule);
     }
 
     @Test
     @Rule("3.9")
     void aTimeOutIsKeptWhileTheLinkIsSilent(TckFixture tck) {
-        onEachLink(tck, CallersTime::timeOuts);
+        onEachLink(tck, new CallersTime(tck)::timeOuts);
     }
 
     @Test
     @Rule("3.10")
     void anInterruptEndsAWaitWhileTheLinkIsSilent(TckFixture tck) {
-        onEachLink(tck, CallersTime::interrupts);
+        onEachLink(tck, new CallersTime(tck)::interrupts);
     }
 
     @Test
     @Rule("3.10")
     void anInterruptEndsTheWaitForRetiredHoldersWhileTheLinkIsSilent(TckFixture tck) {
-        onEachLink(tck, CallersTime::interruptOfAwaitReleased);
+        onEachLink(tck, new CallersTime(tck)::interruptOfAwaitReleased);
     }
 
     @Test
     @Rule("3.11")
     void aCallThatIsStuckHoldsUpNobodyElsesTimeOut(TckFixture tck) {
-        onEachLink(tck, CallersTime::others);
+        onEachLink(tck, new CallersTime(tck)::others);
     }
 
     @Test
     @Rule("3.12")
     void closingAClientWhileTheLinkIsSilentEndsItsWaitersAtOnce(TckFixture tck) {
-        on(tck, Outage.stalled(tck), CallersTime::closing);
+        new CallersTime(tck).closing(Outage.stalled(tck));
     }
 
     @Test
     @Rule("3.13")
     void waitersRideOutASilentLink(TckFixture tck) {
-        on(tck, Outage.stalled(tck), CallersTime::ridesOut);
+        new CallersPatience(tck).ridesOut(Outage.stalled(tck));
     }
 
     @Test
     @Rule("3.13")
     void waitersGiveUpAfterTheirPatience(TckFixture tck) {
-        on(tck, Outage.stalled(tck), CallersTime::givesUp);
+        new CallersPatience(tck).givesUp(Outage.stalled(tck));
     }
 
     @Test
     @Rule("3.13")
     void theWaitForRetiredHoldersRidesOutASilentLink(TckFixture tck) {
-        on(tck, Outage.stalled(tck), CallersTime::awaitReleasedRidesOut);
+        new CallersPatience(tck).awaitReleasedRidesOut(Outage.stalled(tck));
     }
 
     @Test
     @Rule("3.14")
     void callersThatGaveUpDuringASilenceHoldNothingAfterIt(TckFixture tck) {
-        onEachLink(tck, CallersTime::leavesNothing);
-        on(tck, Outage.halfOpen(tck), CallersTime::leavesNothingForLong);
+        onEachLink(tck, new CallersTime(tck)::leavesNothing);
+        new CallersTime(tck).leavesNothingForLong(Outage.halfOpen(tck));
     }
 }

@@ -16,31 +16,31 @@ public abstract class StoppedServerRules {
     @Test
     @Rule("3.9")
     void aTimeOutIsKeptWhileTheServerIsStopped(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::timeOuts);
+        new CallersTime(tck).timeOuts(durable(Outage.ofServer(tck)));
     }
 
     @Test
     @Rule("3.10")
     void anInterruptEndsAWaitWhileTheServerIsStopped(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::interrupts);
+        new CallersTime(tck).interrupts(durable(Outage.ofServer(tck)));
     }
 
     @Test
     @Rule("3.13")
     void waitersRideOutAServerThatIsStopped(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::ridesOut);
+        new CallersPatience(tck).ridesOut(durable(Outage.ofServer(tck)));
     }
 
     @Test
     @Rule("3.13")
     void waitersRideOutARestart(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.restart(tck)), CallersTime::ridesOut);
+        new CallersPatience(tck).ridesOut(durable(Outage.restart(tck)));
     }
 
     @Test
     @Rule("3.14")
     void callersThatGaveUpWhileTheServerWasStoppedHoldNothingAfterIt(TckFixture tck) {
-        OutageRules.on(tck, durable(Outage.ofServer(tck)), CallersTime::leavesNothingForLong);
+        new CallersTime(tck).leavesNothingForLong(durable(Outage.ofServer(tck)));
     }
 
     /** What a restart removes nobody can wait for. */
