@@ -77,6 +77,20 @@ class PlantedBugsTest {
                     ".recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))",
                     ".recheck(backend.recheck(outcome))"),
             support(
+                    "who is called and does not come keeps the others from being called",
+                    "2.1",
+                    "waits behind a waiter that died",
+                    "CasRow.java",
+                    "long end = firstCallEnd(); if (limit == 0) {",
+                    "long end = NEVER; if (limit == 0) {"),
+            in(
+                    "idle connections stay when the client closes",
+                    "16.1",
+                    "the connections of a client",
+                    "Connections.java",
+                    "threads.execute(() -> endIdle(Connections::closeQuietly));",
+                    ""),
+            support(
                     "a release compares no epochs",
                     "4.4",
                     "successor in the same client",

@@ -135,6 +135,13 @@ class PlantedBugsTest {
                     "this::abortIfClosed); } requireOpen();",
                     "this::abortIfClosed); } abortIfClosed(known); requireOpen();"),
             engine(
+                    "a call that has ended stays in memory until its time is over",
+                    "16.3",
+                    "calls that were served or cancelled",
+                    "Acquisition.java",
+                    "whenOver(timer::cancel);",
+                    "whenOver(() -> {});"),
+            engine(
                     "a time-out during its last attempt counts as a refusal",
                     "9.4",
                     "calls whose time was over",

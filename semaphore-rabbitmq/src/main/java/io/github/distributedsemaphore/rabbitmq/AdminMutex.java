@@ -128,12 +128,21 @@ final class AdminMutex implements AutoCloseable {
         changes += run.size();
         try {
             QueueAnswer answer = connection.changeInOrder(requests, names.mutex(), budget.end());
+            if (answer == QueueAnswer.LOCKED && run.size() == 1) {
+                requireOurs(names.slot(run.get(0)));
+            }
             if (answer != QueueAnswer.OK) {
                 throw brokenOff("the broker answered " + answer + " about the mutex, or one of the slots " + run, null);
             }
         } catch (BackendAccessException | IncompatibleStateException e) {
             changes = run.size() == 1 ? before : changes;
             throw e;
+        }
+    }
+
+    private void requireOurs(String slot) throws LinkLostException {
+        if (connection.look(slot, budget.end()) == QueueAnswer.LOCKED) {
+            throw Failures.foreign(budget.subject(), slot);
         }
     }
 

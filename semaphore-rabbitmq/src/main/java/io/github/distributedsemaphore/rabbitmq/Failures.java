@@ -80,7 +80,8 @@ final class Failures {
 
     static SemaphoreException foreign(String subject, String queue) {
         return new IncompatibleStateException(
-                subject + ": '" + queue + "' should be the first slot, but is an exclusive queue of some other program:"
+                subject + ": '" + queue
+                        + "' should be one of its slots, but is an exclusive queue of some other program:"
                         + " rename it there, or give the semaphore another name",
                 null);
     }

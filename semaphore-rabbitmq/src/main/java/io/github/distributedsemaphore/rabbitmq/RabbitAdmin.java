@@ -123,10 +123,7 @@ final class RabbitAdmin implements BackendAdmin {
         return change(name, (mutex, slots) -> {
             int found = limit(slots);
             if (found > 0) {
-                // Existing or not, it is ours only if it can be declared again as we do.
-                if (mutex.declareSlot(1) == QueueAnswer.LOCKED) {
-                    throw Failures.foreign(subject(name), new QueueNames(name).slot(1));
-                }
+                requireOurs(name, mutex);
                 if (found != limit) {
                     throw new LimitConflictException(name, found, limit);
                 }
@@ -143,6 +140,13 @@ final class RabbitAdmin implements BackendAdmin {
             mutex.declareSlots(below(limit, slots));
             return true;
         });
+    }
+
+    /** A first slot is ours only if it can be declared again as we do. */
+    private static void requireOurs(String name, AdminMutex mutex) throws LinkLostException {
+        if (mutex.declareSlot(1) == QueueAnswer.LOCKED) {
+            throw Failures.foreign(subject(name), new QueueNames(name).slot(1));
+        }
     }
 
     /**
@@ -197,6 +201,7 @@ final class RabbitAdmin implements BackendAdmin {
             if (found == 0) {
                 throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
             }
+            requireOurs(name, mutex);
             deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
             mutex.declareSlots(IntStream.rangeClosed(found + 1, limit).boxed().toList());

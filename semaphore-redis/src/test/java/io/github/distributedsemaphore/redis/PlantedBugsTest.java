@@ -41,6 +41,27 @@ class PlantedBugsTest {
                     ".thenCompose(connection -> subscribe(connection, listeners.keySet()))",
                     ".thenApply(connection -> connection.isOpen())"),
             in(
+                    "what is told before a client listens again is lost",
+                    "2.1",
+                    "about when a link is whole again",
+                    "net/RedisChannels.java",
+                    "if (failure == null) { tellAll(); } else {",
+                    "if (failure != null) {"),
+            in(
+                    "an interrupted thread has no connection for what is no exchange",
+                    "3.5",
+                    "of an interrupted thread",
+                    "net/ExclusiveWire.java",
+                    "if (!InterruptShield.await(lock::tryLock, deadline)) {",
+                    "if (Thread.currentThread().isInterrupted() || !InterruptShield.await(lock::tryLock, deadline)) {"),
+            in(
+                    "a destroy removes a hash that is no semaphore",
+                    "8.16",
+                    "destroy of a name that is taken",
+                    "RedisAdmin.java",
+                    "if (!found.isEmpty() && format == null) {",
+                    "if (!found.isEmpty() && format != null && format.isEmpty()) {"),
+            in(
                     "a slot whose release a fail-over lost is taken up again",
                     "7.2",
                     "epoch after a fail-over",

@@ -35,6 +35,7 @@ class RedisTckTest extends SemaphoreTck {
         private final RedisClient client;
         private final StatefulRedisConnection<String, String> connection;
         private final RedisAccounts accounts;
+        private volatile boolean foreignHash;
         private final Set<String> damaged = ConcurrentHashMap.newKeySet();
 
         Harness(String address, String prefix) {
@@ -187,12 +188,21 @@ class RedisTckTest extends SemaphoreTck {
         @Override
         public void occupy(String name) {
             damaged.add(name);
-            commands().set(of(name).control(), "something else");
+            String key = of(name).control();
+            if (foreignHash) {
+                commands().hset(key, "something", "else");
+            } else {
+                commands().set(key, "something else");
+            }
+            foreignHash = !foreignHash;
         }
 
         @Override
         public String occupant(String name) {
-            return String.valueOf(commands().get(of(name).control()));
+            String key = of(name).control();
+            return commands().type(key).equals("hash")
+                    ? commands().hgetall(key).toString()
+                    : String.valueOf(commands().get(key));
         }
 
         @Override

@@ -11,7 +11,9 @@ import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.Leftovers;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
@@ -240,6 +242,31 @@ public abstract class CrashRules {
             found = tck.harness().leftovers();
         }
         return found;
+    }
+
+    /** What is told to the first in the queue is told to nobody if that one is dead. */
+    @Test
+    @Rule({"2.1", "16.4"})
+    void whoWaitsBehindADeadWaiterIsServed(TckFixture tck) throws Exception {
+        requireCrashRelease(tck);
+        String name = tck.create(1);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        SemaphoreClient dying = tck.client();
+        CompletableFuture<Permit> first = dying.semaphore(name).acquireAsync();
+        tck.proveNothing("the first waiter waits", () -> !first.isDone());
+        DistributedSemaphore semaphore =
+                tck.client(ClientSpec.plain().with("recheck", "1m")).semaphore(name);
+        Task<Permit> waiter = tck.spawn("waiter behind a dead one", () -> semaphore.acquire(Duration.ofHours(1)));
+        waiter.awaitBlocked();
+        Pause.millis(tck.quiet().toMillis());
+        dying.abort();
+        held.release();
+        tck.await(
+                "who waits behind a waiter that died is served when that is noticed",
+                tck.guarantees().detectionMax().plus(tck.guarantees().wakeUpBound()),
+                waiter::isDone);
+        waiter.result().release();
+        tck.assertFree(name, 1);
     }
 
     /** A backend may be busy with the request of a dead client until it notices the death. */

@@ -184,6 +184,63 @@ public abstract class CutRules {
         }
     }
 
+    /** What is told before a client listens again has to be found when it does: during the cut, and up to a moment after it. */
+    @Test
+    @Rule({"2.1", "13.2"})
+    void aReleaseThatNobodyListensToReachesTheWaiterAfterACut(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client(Waiters.hinted(tck)).semaphore(name);
+        DistributedSemaphore other = tck.client(Waiters.hinted(tck)).semaphore(name);
+        for (int afterMillis = -50; afterMillis <= 250; afterMillis += 50) {
+            Permit held = tck.take(other, 1).get(0);
+            Task<Permit> waiter = waiting(tck, semaphore);
+            Pause.millis(tck.quiet().toMillis());
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(Ending.RESET);
+            if (afterMillis < 0) {
+                held.release();
+            }
+            Pause.millis(tck.random().nextInt((int) tck.quiet().toMillis()));
+            refusal.heal();
+            if (afterMillis >= 0) {
+                Pause.millis(afterMillis);
+                held.release();
+            }
+            tck.await(
+                    "a release about when a link is whole again reaches the waiter",
+                    BACK_AFTER_A_CUT.plus(tck.guarantees().wakeUpBound()),
+                    waiter::isDone);
+            waiter.result().release();
+        }
+        tck.assertFree(name, 1);
+    }
+
+    @Test
+    @Rule({"16.1", "2.3"})
+    void theConnectionsOfAClientEndWithIt(TckFixture tck) {
+        String name = tck.create(1);
+        for (boolean inOrder : new boolean[] {true, false}) {
+            Route route = tck.route();
+            SemaphoreClient client = route.client();
+            tck.take(client.semaphore(name), 1);
+            CompletableFuture<Permit> waiter = client.semaphore(name).acquireAsync();
+            tck.proveNothing("the waiter waits", () -> !waiter.isDone());
+            assertThat(route.proxy().openConnections())
+                    .as("connections of a client that holds and waits")
+                    .isPositive();
+            if (inOrder) {
+                client.close();
+            } else {
+                client.abort();
+            }
+            tck.await(
+                    "the connections of a client that was " + (inOrder ? "closed" : "aborted") + " end",
+                    () -> route.proxy().openConnections() == 0);
+        }
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "the permits of both clients are free");
+    }
+
     private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {
         Task<Permit> waiter = tck.spawn("waiter behind a cut", () -> semaphore.acquire(Duration.ofHours(1)));
         waiter.awaitBlocked();

@@ -80,7 +80,8 @@ public interface StateProbe {
     }
 
     /**
-     * Puts something foreign where the semaphore of this name would be stored.
+     * Puts something foreign where the semaphore of this name would be stored. Where that can be of several types, it is of another
+     * one each time.
      *
      * @param name a name that is not in use
      */

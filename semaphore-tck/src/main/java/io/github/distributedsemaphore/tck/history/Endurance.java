@@ -1,12 +1,16 @@
 package io.github.distributedsemaphore.tck.history;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
-import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -23,6 +27,7 @@ public final class Endurance {
     private final HistoryRecorder recorder;
     private final AtomicBoolean over = new AtomicBoolean();
     private final List<Thread> threads = new ArrayList<>();
+    private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
 
     /**
      * Starts the threads.
@@ -46,6 +51,7 @@ public final class Endurance {
                 }
             }));
             thread.setName("tck-task endurance");
+            thread.setUncaughtExceptionHandler((failed, failure) -> failures.add(failure));
             thread.setDaemon(true);
             threads.add(thread);
             thread.start();
@@ -65,8 +71,8 @@ public final class Endurance {
     }
 
     /**
-     * Takes a permit and gives it back, again and again. After a call of which nobody knows what it did, the thread goes on as
-     * another process of the history.
+     * Takes a permit and gives it back, again and again. After a call that failed for the backend, or because the semaphore is
+     * gone, the thread goes on as another process of the history. Any other exception is passed on.
      *
      * @param semaphore where
      * @param recorder records the calls
@@ -91,7 +97,7 @@ public final class Endurance {
                         pastime.pass(true);
                         log.release(grant.get());
                     }
-                } catch (SemaphoreException e) {
+                } catch (BackendUnavailableException | OutcomeUnknownException | NoSuchSemaphoreException e) {
                     log = recorder.process();
                     Thread.sleep(AFTER_FAILURE_MILLIS);
                 }
@@ -108,7 +114,7 @@ public final class Endurance {
      * @param limit the limit of the semaphore
      * @param patience the longest wait for the threads
      * @return what happened
-     * @throws IllegalStateException if a thread does not end
+     * @throws IllegalStateException if a thread does not end, or ended by an exception
      * @throws InterruptedException if the calling thread is interrupted
      */
     public History end(int limit, Duration patience) throws InterruptedException {
@@ -120,6 +126,10 @@ public final class Endurance {
                 throw new IllegalStateException(
                         "a thread has not ended within " + patience + ": " + List.of(thread.getStackTrace()));
             }
+        }
+        if (!failures.isEmpty()) {
+            throw new IllegalStateException(
+                    "a call failed by something else than the backend: " + failures, failures.peek());
         }
         return recorder.history(limit);
     }

@@ -332,14 +332,24 @@ public abstract class AdministrationRules {
     @Test
     @Rule("8.16")
     void aNameTakenBySomethingForeignIsRefusedAndLeftUntouched(TckFixture tck) {
-        String name = tck.uniqueName("foreign");
+        // Twice, since what is stored there may be of different types.
+        for (String name : List.of(tck.uniqueName("foreign"), tck.uniqueName("other"))) {
+            refusedAndLeftUntouched(tck, name);
+        }
+    }
+
+    private static void refusedAndLeftUntouched(TckFixture tck, String name) {
         StateProbe state = tck.state();
         state.occupy(name);
         try {
             String before = state.occupant(name);
             DistributedSemaphore semaphore = tck.home().semaphore(name);
+            SemaphoreAdmin admin = tck.home().admin();
             Map<String, ThrowingCallable> uses = Map.of(
-                    "create", () -> tck.home().admin().create(name, 2),
+                    "create", () -> admin.create(name, 2),
+                    "ensure", () -> admin.ensure(name, 2),
+                    "resize", () -> admin.resize(name, 2),
+                    "destroy", () -> admin.destroy(name),
                     "tryAcquire", semaphore::tryAcquire,
                     "acquire", () -> semaphore.acquire(tck.patience()));
             uses.forEach((use, call) -> assertThatThrownBy(call, "%s of a name that is taken by something foreign", use)

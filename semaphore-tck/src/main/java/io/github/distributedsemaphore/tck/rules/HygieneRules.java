@@ -193,6 +193,42 @@ public abstract class HygieneRules {
         }
     }
 
+    /** A call has a time-out of an hour, and whatever ends it at its time must not keep it until then. */
+    @Test
+    @Rule("16.3")
+    void callsThatHaveEndedCanBeCollected(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        try (SemaphoreClient client = tck.harness().connect(ClientSpec.plain())) {
+            DistributedSemaphore semaphore = client.semaphore(name);
+            List<WeakReference<CompletableFuture<Permit>>> ended = new ArrayList<>();
+            for (int i = 0; i < 50; i++) {
+                ended.add(served(semaphore));
+            }
+            Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+            for (int i = 0; i < 50; i++) {
+                ended.add(cancelled(semaphore));
+            }
+            tck.await("calls that were served or cancelled are collected", () -> {
+                System.gc();
+                return ended.stream().filter(call -> call.get() != null).count() <= 2;
+            });
+            held.release();
+        }
+        tck.assertFree(name, 1);
+    }
+
+    private static WeakReference<CompletableFuture<Permit>> served(DistributedSemaphore semaphore) throws Exception {
+        CompletableFuture<Permit> call = semaphore.acquireAsync(Duration.ofHours(1));
+        call.get().release();
+        return new WeakReference<>(call);
+    }
+
+    private static WeakReference<CompletableFuture<Permit>> cancelled(DistributedSemaphore semaphore) {
+        CompletableFuture<Permit> call = semaphore.acquireAsync(Duration.ofHours(1));
+        call.cancel(true);
+        return new WeakReference<>(call);
+    }
+
     private static List<WeakReference<Permit>> release(DistributedSemaphore semaphore, int count) {
         List<WeakReference<Permit>> released = new ArrayList<>();
         for (int i = 0; i < count; i++) {

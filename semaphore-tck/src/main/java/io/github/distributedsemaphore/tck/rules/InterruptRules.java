@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -16,9 +19,12 @@ import io.github.distributedsemaphore.tck.watch.Race;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
@@ -126,6 +132,50 @@ public abstract class InterruptRules {
                 .as("the interrupt flag after a try and a release")
                 .isTrue();
         tck.assertFree(semaphore.name(), 1);
+    }
+
+    /** Each on a client that has no connection yet: an interrupt must not keep it from making one. */
+    @Test
+    @Rule("3.5")
+    void callsThatDoNotWaitDoTheirWorkForAnInterruptedThread(TckFixture tck) {
+        String name = tck.create(2);
+        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        Map<String, Function<SemaphoreClient, Object>> calls = new LinkedHashMap<>();
+        calls.put("availablePermits()", client -> client.semaphore(name).availablePermits());
+        calls.put("status()", client -> client.admin().status(name).orElseThrow());
+        calls.put("describe()", client -> client.admin().describe(name).orElseThrow());
+        if (tck.has(Capability.LISTING)) {
+            calls.put("names()", client -> client.admin().names());
+        }
+        calls.put("create()", client -> client.admin().create(name, 2));
+        calls.put("ensure()", client -> client.admin().ensure(name, 3));
+        calls.put("resize()", client -> {
+            client.admin().resize(name, 4);
+            return client.admin().describe(name).orElseThrow().limit();
+        });
+        calls.put("verify()", client -> held.verify());
+        calls.put("destroy()", client -> client.admin().destroy(name));
+        Map<String, Object> found = new LinkedHashMap<>();
+        calls.forEach((method, call) -> {
+            SemaphoreClient client = tck.client();
+            Task<Object> interrupted = tck.spawn(method + " of an interrupted thread", () -> {
+                Thread.currentThread().interrupt();
+                Object result = call.apply(client);
+                assertThat(Thread.currentThread().isInterrupted())
+                        .as("the interrupt flag after %s", method)
+                        .isTrue();
+                return result;
+            });
+            found.put(method, interrupted.result());
+        });
+        assertThat(found)
+                .as("what calls found or did for an interrupted thread")
+                .containsEntry("availablePermits()", 1)
+                .containsEntry("create()", false)
+                .containsEntry("resize()", 4)
+                .containsEntry("verify()", Verification.HELD)
+                .containsEntry("destroy()", true);
+        held.release();
     }
 
     @Test
