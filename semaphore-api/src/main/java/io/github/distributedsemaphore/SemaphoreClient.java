@@ -20,13 +20,16 @@ import java.time.Duration;
  */
 public interface SemaphoreClient extends AutoCloseable {
     /**
-     * Makes a client of a backend with default settings, or those in the URI. No I/O but reading files that settings name:
-     * connections are made when they are needed first; {@link #ping} finds out whether the backend is there.
+     * Makes a client of a backend with default settings, or those in the URI. Asks no server: connections are made when they are
+     * needed first, and {@link #ping} finds out whether the backend is there. Reads the files that settings name. Over {@code
+     * local:} it makes and checks the directory.
      *
      * @param uri such as {@code local:} or {@code redis://host:6379?detection=10s}; the README lists the forms
      * @return the client
      * @throws IllegalArgumentException if the URI or a setting in it is wrong, or no module for its scheme is on the path;
      *     the message says which to add
+     * @throws BackendAccessException over {@code local:}, if the directory belongs to somebody else or others may write it
+     * @throws IncompatibleStateException over {@code local:}, if there is a file in place of the directory
      */
     static SemaphoreClient connect(String uri) {
         return builder(uri).connect();

@@ -53,6 +53,9 @@ final class StateDirectoryCheck {
             if (Files.exists(path)) {
                 throw new IncompatibleStateException(path + " is not a directory: give the path of one", null);
             }
+            if (!path.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+                throw withoutPermissions(path);
+            }
             Files.createDirectories(path, PrivateFiles.DIRECTORY);
         }
         Path real = path.toRealPath();
@@ -88,11 +91,15 @@ final class StateDirectoryCheck {
         return NETWORK.contains(type) || (type.startsWith("fuse") && !LOCAL_FUSE.contains(type));
     }
 
+    private static IllegalArgumentException withoutPermissions(Path directory) {
+        return new IllegalArgumentException(directory + " is on a file system without POSIX permissions, which the"
+                + " local backend needs: Linux and macOS have them");
+    }
+
     private static void refuseShared(Path directory) throws IOException {
         PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class);
         if (view == null) {
-            throw new IllegalArgumentException(directory + " is on a file system without POSIX permissions, which the"
-                    + " local backend needs: Linux and macOS have them");
+            throw withoutPermissions(directory);
         }
         PosixFileAttributes attributes = view.readAttributes();
         Set<PosixFilePermission> permissions = attributes.permissions();

@@ -42,7 +42,7 @@ public final class ExitCodes {
             ANY,
             "what COMMAND ended with; 128 + the signal's number if a signal ended it",
             "70",
-            "the permit was lost, and COMMAND was ended or not started because of it",
+            "the permit was lost: COMMAND was not started, was ended, or had ended by itself, as the message says",
             "75",
             "no slot was free in time",
             "126",
@@ -53,7 +53,8 @@ public final class ExitCodes {
     private static final Map<String, String> OF_TCK =
             Map.of("0", "every rule that was tested is kept", "6", "a rule is broken, or could not be judged");
 
-    private static final Map<String, String> OF_OTHERS = Map.of("0", "done", "4", "removed slots are still held");
+    private static final Map<String, String> OF_REMOVALS = Map.of("0", "done", "4", "removed slots are still held");
+    private static final Map<String, String> OF_OTHERS = Map.of("0", "done");
 
     private ExitCodes() {}
 
@@ -70,6 +71,7 @@ public final class ExitCodes {
                 switch (command) {
                     case "run" -> OF_RUN;
                     case "tck" -> OF_TCK;
+                    case "", "resize", "destroy" -> OF_REMOVALS;
                     default -> OF_OTHERS;
                 });
         help.exitCodeListHeading("%nExit codes:%n");
