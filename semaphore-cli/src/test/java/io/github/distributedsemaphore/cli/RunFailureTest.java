@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,6 +56,24 @@ final class RunFailureTest {
             assertThat(command.err()).contains("job: the permit was lost").hasLineCount(1);
             assertThat(folder.resolve("ended")).exists();
             awaitDeath(grandchild);
+        }
+    }
+
+    @Test
+    void theSecondSignalAfterALostPermitEndsTheProcessThoughItsClientDoesNot() {
+        Path lose = folder.resolve("lose");
+        Path closing = folder.resolve("closing");
+        String backend = "scripted:?loseOn=" + lose + "&closing=" + closing;
+        String script = ": >'" + lose + "'; exec sleep 60";
+        try (CommandProcess command = start("--backend", backend, "run", "job", "--", "sh", "-c", script)) {
+            await().until(() -> Files.exists(closing));
+            command.signal("TERM");
+            // Two that come together are one for the system.
+            await().pollDelay(Duration.ofSeconds(1)).until(command::isAlive);
+            command.signal("TERM");
+
+            await().atMost(Duration.ofSeconds(20)).until(() -> !command.isAlive());
+            assertThat(command.exitCode()).isEqualTo(128 + 15);
         }
     }
 

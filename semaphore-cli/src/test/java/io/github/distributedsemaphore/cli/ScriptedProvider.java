@@ -20,17 +20,21 @@ import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Does what no well-kept backend does at a wish: {@code scripted:?fail=REASON} fails to connect, {@code scripted:?ping=REASON}
  * fails to answer, and {@code
- * scripted:?loseOn=FILE} grants every permit and loses it as soon as the file is there. Lists nothing and has no fences.
+ * scripted:?loseOn=FILE} grants every permit and loses it as soon as the file is there. {@code scripted:?closing=FILE} makes the
+ * file when it is closed, and is not done with that. Lists nothing and has no fences.
  */
 public final class ScriptedProvider implements BackendProvider {
     @Override
@@ -47,12 +51,12 @@ public final class ScriptedProvider implements BackendProvider {
             case "unknown" -> throw new OutcomeUnknownException("no answer came; repeat it", null);
             case "bug" -> throw new IllegalStateException("a bug");
             default -> {
-                return new Backend(Path.of(uri.text("loseOn", "never")), uri.text("ping", ""));
+                return new Backend(Path.of(uri.text("loseOn", "never")), uri.text("ping", ""), uri.text("closing", ""));
             }
         }
     }
 
-    private record Backend(Path loseOn, String answer) implements SemaphoreBackend {
+    private record Backend(Path loseOn, String answer, String closing) implements SemaphoreBackend {
         @Override
         public Guarantees guarantees() {
             return GuaranteesBuilder.of("scripted")
@@ -81,7 +85,20 @@ public final class ScriptedProvider implements BackendProvider {
         }
 
         @Override
-        public void close() {}
+        public void close() {
+            if (closing.isEmpty()) {
+                return;
+            }
+            try {
+                Files.createFile(Path.of(closing));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            // As a client library that waits for its server, whoever interrupts it.
+            while (true) {
+                LockSupport.parkNanos(this, Duration.ofMillis(100).toNanos());
+            }
+        }
     }
 
     private record Session(Path loseOn, SessionListener listener) implements BackendSession {

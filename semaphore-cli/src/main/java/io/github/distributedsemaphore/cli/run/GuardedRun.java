@@ -42,9 +42,10 @@ final class GuardedRun {
 
     int run(List<String> command) throws IOException, InterruptedException {
         int code;
+        boolean isLost;
         try (ChildProcess child = ChildProcess.prepare(command, environment(), locks)) {
-            // The locks may have taken seconds, and a listener may learn of a loss late.
-            if (loss.isDone() || !group.permits().stream().allMatch(Permit::isValid)) {
+            // The locks may have taken seconds.
+            if (isLost()) {
                 ErrorLine.print(err, name + ": the permit was lost before the command was started");
                 return ExitCodes.PERMIT_LOST;
             }
@@ -57,14 +58,22 @@ final class GuardedRun {
                 return lost(loss.join().reason(), child);
             }
             code = exited.join();
+            // The command went on without the slot, which the release will say: that is no loss of the time that is
+            // left.
+            isLost = isLost();
         }
         boolean wasSignalled = signals.commandEnded();
-        if (!wasSignalled && isLostBeforeEarliestEnd()) {
+        if (!isLost && !wasSignalled && isLostBeforeEarliestEnd()) {
             ErrorLine.print(
                     err, name + ": the permit was lost before --at-least was over, after the command had ended");
             return code;
         }
         return release(code);
+    }
+
+    /** A listener may learn of a loss late. */
+    private boolean isLost() {
+        return loss.isDone() || !group.permits().stream().allMatch(Permit::isValid);
     }
 
     /** Other hosts start the same command at about the same time: whoever is late is not to find the slot free again. */
@@ -86,6 +95,8 @@ final class GuardedRun {
     private int lost(String reason, ChildProcess child) {
         ErrorLine.print(err, name + ": the permit was lost (" + reason + "); ending the command");
         child.terminate(ChildProcess.GRACE);
+        // The client may take long to close: a second signal is to end that, and there is no command that could get it.
+        boolean unused = signals.commandEnded();
         return ExitCodes.PERMIT_LOST;
     }
 

@@ -3,16 +3,25 @@ package io.github.distributedsemaphore.cli.run;
 import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -36,5 +45,61 @@ final class GuardedRunTest {
         }
         assertThat(started).doesNotExist();
         assertThat(err.toString()).contains("job: the permit was lost").hasLineCount(1);
+    }
+
+    @Test
+    void aLossThatIsToldAfterTheEndOfTheCommandIsNotOneOfTheTimeThatIsLeft() throws IOException, InterruptedException {
+        StringWriter err = new StringWriter();
+        String script = "cd '" + folder + "'; : >lose; until [ -e seen ]; do sleep 0.05; done";
+        try (SignalRelay signals = new SignalRelay(Thread.currentThread());
+                SemaphoreClient client = SemaphoreClient.connect("scripted:?loseOn=" + folder.resolve("lose"));
+                PermitGroup held = client.semaphore("job").acquire(1)) {
+            GuardedRun run = new GuardedRun(
+                    "job", toldLate(held), List.of(), signals, new PrintWriter(err, true), Duration.ofSeconds(20));
+
+            assertThat(run.run(List.of("sh", "-c", script))).isEqualTo(ExitCodes.PERMIT_LOST);
+        }
+        assertThat(err.toString()).contains("job: the permit was lost").hasLineCount(1);
+    }
+
+    /** The same permits, whose listeners learn of a loss two seconds after it, when the command has ended. */
+    private PermitGroup toldLate(PermitGroup group) {
+        List<Permit> permits = group.permits().stream()
+                .map(permit -> instead(Permit.class, permit, "onLost", listener -> {
+                    permit.onLost(loss -> {
+                        tellLate(loss, listener);
+                    });
+                    return null;
+                }))
+                .toList();
+        return instead(PermitGroup.class, group, "permits", unused -> permits);
+    }
+
+    @SuppressWarnings("unchecked") // it is what onLost takes
+    private void tellLate(PermitLoss loss, @Nullable Object listener) {
+        try {
+            Files.createFile(folder.resolve("seen"));
+            Thread.sleep(2_000);
+            ((Consumer<? super PermitLoss>) Objects.requireNonNull(listener)).accept(loss);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static <T> T instead(
+            Class<T> type, T original, String method, Function<@Nullable Object, @Nullable Object> answer) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (proxy, called, values) -> {
+                    if (called.getName().equals(method)) {
+                        return answer.apply(values == null ? null : values[0]);
+                    }
+                    try {
+                        return called.invoke(original, values);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
     }
 }
