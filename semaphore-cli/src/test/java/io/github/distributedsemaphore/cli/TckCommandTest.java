@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The kit from the command line, over {@code local:}. */
 final class TckCommandTest {
@@ -23,6 +24,8 @@ final class TckCommandTest {
     void runsASectionWritesTheReportAndLeavesNothing() throws IOException {
         LocalCommands commands = new LocalCommands(folder);
         Path report = folder.resolve("report.json");
+        // It goes to where the link leads, not in the link's place.
+        Path link = Files.createSymbolicLink(folder.resolve("link.json"), report);
         Path page = folder.resolve("report.html");
 
         LocalCommands.Outcome outcome = commands.execute(
@@ -32,13 +35,13 @@ final class TckCommandTest {
                 "--seed",
                 "42",
                 "--report",
-                report.toString(),
+                link.toString(),
                 "--html",
                 page.toString());
 
         assertThat(outcome.code()).as(outcome.out() + outcome.err()).isZero();
         assertThat(outcome.err()).contains("5 Verification").doesNotContain("FAILED");
-        assertThat(outcome.out()).contains("5.1   passed", "0 failed", report.toString(), page.toString());
+        assertThat(outcome.out()).contains("5.1   passed", "0 failed", link.toString(), page.toString());
         assertThat(Files.readString(page)).contains("<tr id=\"r5.1\" class=\"passed\">", "seed <b>42</b>");
         JsonObject json = JsonParser.parseString(Files.readString(report)).getAsJsonObject();
         assertThat(json.getAsJsonObject("run").get("seed").getAsString()).isEqualTo("42");
@@ -48,6 +51,21 @@ final class TckCommandTest {
                         .map(rule -> rule.get("state").getAsString()))
                 .containsExactly("passed");
         assertThat(commands.execute("status").out()).doesNotContain("tck");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--report", "--html"})
+    void aReportThatCannotBeWrittenIsToldBeforeAnyRuleIsTried(String option) throws IOException {
+        Path missing = folder.resolve("missing");
+        LocalCommands.Outcome outcome = LocalCommands.executeOn(
+                "scripted:", "tck", option, missing.resolve("report").toString());
+
+        assertThat(outcome.code()).isEqualTo(ExitCodes.USAGE);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err()).contains(option, missing.toString()).hasLineCount(1);
+        assertThat(LocalCommands.executeOn("scripted:", "tck", option, folder.toString())
+                        .code())
+                .isEqualTo(ExitCodes.USAGE);
     }
 
     @Test

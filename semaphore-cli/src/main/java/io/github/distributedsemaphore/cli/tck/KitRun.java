@@ -4,11 +4,11 @@ import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.tck.KitRunner;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +70,10 @@ final class KitRun {
             return;
         }
         if (Files.exists(written)) {
-            Files.copy(written, report, StandardCopyOption.REPLACE_EXISTING);
+            // Into what is there, such as a link or /dev/stdout, not in its place.
+            try (OutputStream file = Files.newOutputStream(report)) {
+                Files.copy(written, file);
+            }
             out.println("report: " + report);
         } else {
             ErrorLine.print(err, "the kit wrote no report, so there is none to put into " + report);

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.cli.tck;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -59,6 +60,8 @@ public final class TckCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
+        checkWritable("--report", report);
+        checkWritable("--html", html);
         // Before 168 tests find out one after the other.
         try (SemaphoreClient client = semaphore.connect()) {
             client.ping(ANSWER);
@@ -71,5 +74,24 @@ public final class TckCommand implements Callable<Integer> {
         CommandLine line = spec.commandLine();
         return new KitRun(line.getOut(), line.getErr())
                 .run(semaphore.backend(), settings, sections, new KitRun.Targets(report, html));
+    }
+
+    /** Before a run of up to an hour has a result that then is lost. */
+    private static void checkWritable(String option, @Nullable Path file) {
+        if (file == null) {
+            return;
+        }
+        if (Files.exists(file)) {
+            if (Files.isDirectory(file) || !Files.isWritable(file)) {
+                throw new IllegalArgumentException(
+                        option + ": '" + file + "' is a directory or cannot be written; name another file");
+            }
+            return;
+        }
+        Path folder = file.toAbsolutePath().getParent();
+        if (folder == null || !Files.isDirectory(folder) || !Files.isWritable(folder)) {
+            throw new IllegalArgumentException(
+                    option + ": the folder '" + folder + "' does not exist or cannot be written; make it first");
+        }
     }
 }
