@@ -127,6 +127,47 @@ final class LiveCommandsTest {
     }
 
     @Test
+    void topOnceOfADamagedSemaphoreEndsAsStatusDoesAndShowsTheOthers() {
+        semaphore.execute("create", "exports", "3");
+        semaphore.execute("create", "imports", "1");
+        semaphore.damage("exports");
+
+        assertThat(semaphore.execute("status", "exports").code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+        LocalCommands.Outcome outcome = semaphore.execute("top", "--once");
+        assertThat(outcome.code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+        assertThat(outcome.err()).contains("exports", "something else").hasLineCount(1);
+        assertThat(outcome.out().lines())
+                .containsExactly(
+                        "NAME     LIMIT  HELD  FREE  RETIRED  EXPIRED  OLDEST",
+                        "exports  -      -     -     -        -        -",
+                        "imports  1      0     1     0        0        -");
+        assertThat(semaphore.execute("top", "--once", "--json").code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+    }
+
+    @Test
+    void aDamagedSemaphoreHidesNoOther() {
+        semaphore.execute("create", "exports", "3");
+        semaphore.execute("create", "imports", "1");
+        semaphore.damage("exports");
+
+        LocalCommands.Outcome list = semaphore.execute("list");
+        assertThat(list.code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+        assertThat(list.out().lines()).containsExactly("NAME     LIMIT  HELD  FREE", "imports  1      0     1");
+        assertThat(list.err()).contains("exports", "something else").hasLineCount(1);
+        LocalCommands.Outcome status = semaphore.execute("status");
+        assertThat(status.code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+        assertThat(status.out()).isEqualTo("imports: limit 1, free 1\n");
+        assertThat(status.err()).contains("exports", "something else").hasLineCount(1);
+
+        semaphore.damage("imports");
+        for (String command : List.of("list", "status")) {
+            LocalCommands.Outcome none = semaphore.execute(command);
+            assertThat(none.code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
+            assertThat(none.out()).isEmpty();
+        }
+    }
+
+    @Test
     void withoutATerminalTopPrintsALinePerChange() {
         try (RedisProcess redis = new RedisProcess(folder)) {
             LocalCommands.executeOn(redis.uri(), "create", "exports", "3");

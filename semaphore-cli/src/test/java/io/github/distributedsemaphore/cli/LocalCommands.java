@@ -1,10 +1,14 @@
 package io.github.distributedsemaphore.cli;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 
 /** The command over {@code local:} in a test's own folder: in this process, or as a process of its own. */
@@ -39,6 +43,18 @@ final class LocalCommands {
         line.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
         int code = line.execute(all);
         return new Outcome(code, out.toString(), err.toString());
+    }
+
+    /** Makes what is stored under a name no semaphore of this version. */
+    void damage(String name) {
+        try (Stream<Path> all = Files.walk(folder.resolve("state"))) {
+            Path limit = all.filter(file -> file.endsWith(Path.of("n-" + name, "limit")))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError("no limit of " + name));
+            Files.writeString(limit, "something else\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Runs a shell script under a permit. The script's folder is the test's. */

@@ -9,8 +9,6 @@ import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.common.StatusJson;
 import io.github.distributedsemaphore.cli.live.ListCommand;
 import java.io.PrintWriter;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -45,8 +43,10 @@ public final class StatusCommand implements Callable<Integer> {
                 SemaphoreDescription found = describe(client.admin(), name);
                 out.println(json ? StatusJson.of(found) : StatusText.of(found));
             } else {
-                List<SemaphoreDescription> found = all(client);
-                out.println(json ? StatusJson.of(found) : StatusText.of(found));
+                ListCommand.showAll(
+                        client,
+                        client.admin()::describe,
+                        found -> out.println(json ? StatusJson.of(found) : StatusText.of(found)));
             }
         }
         return ExitCodes.OK;
@@ -57,14 +57,5 @@ public final class StatusCommand implements Callable<Integer> {
                 .orElseThrow(() -> new CommandFailure(
                         ExitCodes.NO_SUCH_SEMAPHORE,
                         "there is no semaphore '" + name + "'; make it with 'semaphore create NAME LIMIT'"));
-    }
-
-    private static List<SemaphoreDescription> all(SemaphoreClient client) {
-        ListCommand.checkListing(client.guarantees());
-        // One that is destroyed between the two calls is not there any more.
-        return client.admin().names().stream()
-                .map(client.admin()::describe)
-                .flatMap(Optional::stream)
-                .toList();
     }
 }

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.cli.live;
 
+import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
@@ -7,9 +8,12 @@ import io.github.distributedsemaphore.cli.common.TextTable;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -34,15 +38,43 @@ public final class ListCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         try (SemaphoreClient client = semaphore.connect()) {
-            checkListing(client.guarantees());
-            // One that is destroyed between the two calls is not there any more.
-            List<SemaphoreStatus> all = client.admin().names().stream()
-                    .map(client.admin()::status)
-                    .flatMap(Optional::stream)
-                    .toList();
-            out.println(json ? LiveJson.list(all) : all.isEmpty() ? SemaphoreCommand.NONE : text(all));
+            showAll(
+                    client,
+                    client.admin()::status,
+                    all -> out.println(json ? LiveJson.list(all) : all.isEmpty() ? SemaphoreCommand.NONE : text(all)));
         }
         return 0;
+    }
+
+    /**
+     * Shows all semaphores of a backend that can be shown: a damaged one hides no other.
+     *
+     * @param <T> what is shown of a semaphore
+     * @param client of the backend
+     * @param question asks for it by name; empty if there is no such semaphore any more
+     * @param printer shows it, and is not called if there are only damaged ones
+     * @throws IncompatibleStateException about the first damaged one, after the others were shown
+     * @throws UnsupportedOperationException if the backend cannot list its semaphores
+     */
+    public static <T> void showAll(
+            SemaphoreClient client, Function<String, Optional<T>> question, Consumer<List<T>> printer) {
+        checkListing(client.guarantees());
+        List<T> all = new ArrayList<>();
+        IncompatibleStateException damage = null;
+        for (String name : client.admin().names()) {
+            try {
+                // One that is destroyed between the two calls is not there any more.
+                question.apply(name).ifPresent(all::add);
+            } catch (IncompatibleStateException e) {
+                damage = damage == null ? e : damage;
+            }
+        }
+        if (damage == null || !all.isEmpty()) {
+            printer.accept(all);
+        }
+        if (damage != null) {
+            throw damage;
+        }
     }
 
     /**

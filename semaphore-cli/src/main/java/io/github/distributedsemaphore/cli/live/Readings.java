@@ -45,7 +45,7 @@ final class Readings implements AutoCloseable {
     private static final Duration LONGEST = Duration.ofHours(1);
 
     private static final int CHANGES_KEPT = 100;
-    private static final String MISSING = "there is no such semaphore";
+    static final String MISSING = "there is no such semaphore";
     private static final int REST_PER_READING = 9;
     private static final Duration LONGEST_REST_IN_SILENCE = Duration.ofSeconds(5);
     /** A question that is under way for longer counts as unanswered, though the call has not ended. */

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.cli.live;
 
 import io.github.distributedsemaphore.HolderState;
+import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.common.Terminal;
@@ -85,13 +86,20 @@ public final class TopCommand implements Callable<Integer> {
                 json ? LiveJson.now(snapshot) : snapshot.rows().isEmpty() ? SemaphoreCommand.NONE : table(snapshot));
         out.flush();
         snapshot.rows().stream().filter(row -> row.now() == null).findFirst().ifPresent(row -> {
-            throw new NoSuchSemaphoreException(row.name() + ": " + row.problem());
+            String problem = row.name() + ": " + row.problem();
+            throw row.problem().equals(Readings.MISSING)
+                    ? new NoSuchSemaphoreException(problem)
+                    : new IncompatibleStateException(problem, null);
         });
     }
 
     private static TextTable table(Snapshot snapshot) {
         TextTable table = new TextTable("NAME", "LIMIT", "HELD", "FREE", "RETIRED", "EXPIRED", "OLDEST");
         for (Row row : snapshot.rows()) {
+            if (row.now() == null) {
+                table.add(row.name(), "-", "-", "-", "-", "-", "-");
+                continue;
+            }
             table.add(
                     row.name(),
                     String.valueOf(row.limit()),
