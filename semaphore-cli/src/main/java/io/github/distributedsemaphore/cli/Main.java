@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.cli.admin.DestroyCommand;
 import io.github.distributedsemaphore.cli.admin.GuaranteesCommand;
 import io.github.distributedsemaphore.cli.admin.ResizeCommand;
 import io.github.distributedsemaphore.cli.admin.StatusCommand;
+import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.demo.DemoCommand;
@@ -15,6 +16,7 @@ import io.github.distributedsemaphore.cli.run.RunCommand;
 import io.github.distributedsemaphore.cli.tck.TckCommand;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 
@@ -22,6 +24,9 @@ import picocli.CommandLine;
 public final class Main {
     /** In the order of the help. */
     private static final Map<String, Supplier<Object>> COMMANDS = commands();
+
+    /** Those that go on until somebody has seen enough, and the one whose output is another program's. */
+    private static final Set<String> WITHOUT_RESULT = Set.of("top", "ui", "run");
 
     private Main() {}
 
@@ -31,7 +36,14 @@ public final class Main {
      * @param args the words after {@code semaphore}
      */
     public static void main(String[] args) {
-        System.exit(commandLine(args).execute(args));
+        CommandLine line = commandLine(args);
+        int code = line.execute(args);
+        // A stream for printing keeps its failures to itself, and a script would take what is cut off for all there is.
+        if (code == ExitCodes.OK && !WITHOUT_RESULT.contains(commandOf(args)) && System.out.checkError()) {
+            ErrorLine.print(line.getErr(), "standard output cannot be written, or not all of it was");
+            code = ExitCodes.UNEXPECTED;
+        }
+        System.exit(code);
     }
 
     /**

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code list}, {@code top} and {@code ui} as they are called. */
 final class LiveCommandsTest {
@@ -165,6 +166,18 @@ final class LiveCommandsTest {
             assertThat(none.code()).isEqualTo(ExitCodes.INCOMPATIBLE_STATE);
             assertThat(none.out()).isEmpty();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"list", "status", "guarantees", "--help"})
+    void whatCannotBeWrittenIsAnError(String command) throws IOException, InterruptedException {
+        List<String> words = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" >/dev/full", "-"));
+        words.addAll(CommandProcess.command(List.of("--backend", semaphore.backend(), command)));
+        Process process = new ProcessBuilder(words).start();
+        String err = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(process.waitFor()).isEqualTo(ExitCodes.UNEXPECTED);
+        assertThat(err).startsWith("semaphore: ").contains("standard output").hasLineCount(1);
     }
 
     @Test

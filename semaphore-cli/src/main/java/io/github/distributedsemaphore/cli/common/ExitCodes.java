@@ -29,7 +29,7 @@ public final class ExitCodes {
     private static final String ANY = "*";
 
     private static final Map<String, String> OF_ALL = Map.of(
-            "1", "a fault of this program: see it with --verbose",
+            "1", "a fault of this program: see it with --verbose; or its output could not be written",
             "3", "the semaphore exists with another limit",
             "5", "there is no such semaphore",
             "64", "wrong usage: an option, an argument, the backend's URI or a setting in it",
