@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.live.Snapshot.Row;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -183,6 +185,35 @@ final class ReadingsTest {
             redis.signal("CONT");
             Awaitility.await().until(readings::latest, one -> one.trouble().isEmpty());
         }
+    }
+
+    @Test
+    void aServerThatAnswersEachQuestionIsNotSilentHoweverManyThereAre() throws InterruptedException {
+        for (String name : List.of("a", "b", "c", "d")) {
+            client.admin().create(name, 1);
+        }
+        BlockingQueue<Snapshot> read = new LinkedBlockingQueue<>();
+        SemaphoreClient slow = slow(SemaphoreClient.class, SemaphoreClient.connect(redis.uri()));
+        try (Readings readings = new Readings(slow, redis.uri(), List.of(), EVERY)) {
+            readings.start(read::add);
+            while (read.isEmpty()) {
+                assertThat(readings.latest().trouble()).isEmpty();
+                Thread.sleep(20);
+            }
+            assertThat(read.take().rows()).hasSize(4);
+        }
+    }
+
+    /** A client whose backend takes most of the time after which it counts as silent for what it says about a semaphore. */
+    private static <T> T slow(Class<T> type, T original) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (proxy, method, values) -> {
+                    if (method.getName().equals("describe")) {
+                        Thread.sleep(900);
+                    }
+                    Object answer = method.invoke(original, values);
+                    return answer instanceof SemaphoreAdmin admin ? slow(SemaphoreAdmin.class, admin) : answer;
+                }));
     }
 
     @Test
