@@ -70,6 +70,38 @@ final class LauncherTest {
     }
 
     @Test
+    void aLocaleWithoutACharsetDamagesNoWordAndIsTheCommandsAsItWas() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        // The real JVM, on the classes under test.
+        writeProgram(
+                "jdk/bin/java",
+                "#!/bin/sh\nwhile [ \"$1\" != " + Main.class.getName() + " ]; do shift; done\nexec '"
+                        + Path.of(System.getProperty("java.home"), "bin", "java") + "' -classpath '"
+                        + System.getProperty("java.class.path") + "' \"$@\"\n");
+        // Bytes, whatever locale these tests run in.
+        String call =
+                "\"$0\" --backend 'local:" + folder.resolve("state") + "' run \"$(printf 'n\\303\\274')\" --limit 1"
+                        + " -- sh -c 'printf \"%s \" \"$@\" \"$SEMAPHORE_NAME\"; env | grep \"LC_ALL\"; :' -"
+                        + " \"$(printf '\\303\\274')\"";
+
+        assertThat(inLocale(call, "LC_ALL=C", "LANG=de_DE.UTF-8")).isEqualTo("ü nü LC_ALL=C\n");
+        assertThat(inLocale(call, "LC_ALL=")).isEqualTo("ü nü LC_ALL=\n");
+        assertThat(inLocale(call, "LANG=POSIX")).isEqualTo("ü nü ");
+        assertThat(inLocale(call, "LC_ALL=C.UTF-8")).isEqualTo("ü nü LC_ALL=C.UTF-8\n");
+    }
+
+    private String inLocale(String call, String... locale) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(
+                List.of("env", "-i", "PATH=" + System.getenv("PATH"), "JAVA_HOME=" + folder.resolve("jdk")));
+        command.addAll(List.of(locale));
+        command.addAll(List.of("sh", "-c", call, script.toString()));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+        return output;
+    }
+
+    @Test
     void itFindsItsJarsThroughLinksAndFromAnywhere() throws IOException, InterruptedException {
         pretendItIsBuilt();
         Path elsewhere = Files.createDirectories(folder.resolve("else where"));

@@ -7,6 +7,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.cli.live.RedisProcess;
 import io.github.distributedsemaphore.cli.run.RunCommand;
 import java.io.IOException;
@@ -233,7 +234,7 @@ final class LiveCommandsTest {
     @CsvSource({"q, 0", "CONTROL-C, 130", "INT, 130", "TERM, 143", "HUP, 129", "KILL, 137"})
     void theTerminalIsRestoredHoweverTopEnds(String way, int code) throws IOException {
         semaphore.execute("create", "exports", "3");
-        Process terminal = terminal();
+        Process terminal = terminal(Map.of());
         try {
             // The row, and the key line below it.
             await().until(() -> semaphore.file("screen").contains("exports")
@@ -257,12 +258,27 @@ final class LiveCommandsTest {
         }
     }
 
+    @Test
+    void whereTheUsersLocaleHasNoCharacterSetTheTerminalGetsAscii() throws IOException {
+        // As bin/semaphore calls it, for the sake of the names that a command line has.
+        Process terminal = terminal(Map.of("LC_ALL", "C.UTF-8", Terminal.USERS_LOCALE, "=C"));
+        try {
+            await().until(() -> semaphore.file("screen").contains("q quit"));
+            assertThat(semaphore.file("screen")).contains("j k select");
+            type(terminal, "q");
+            await().until(() -> semaphore.file("over").equals("over\n"));
+        } finally {
+            terminal.descendants().forEach(ProcessHandle::destroyForcibly);
+            terminal.destroyForcibly().onExit().join();
+        }
+    }
+
     private static void type(Process terminal, String keys) throws IOException {
         terminal.getOutputStream().write(keys.getBytes(StandardCharsets.UTF_8));
         terminal.getOutputStream().flush();
     }
 
-    private Process terminal() throws IOException {
+    private Process terminal(Map<String, String> environment) throws IOException {
         Files.writeString(folder.resolve("session"), SESSION);
         List<String> top = CommandProcess.command(List.of("top", "--backend", semaphore.backend()));
         List<String> words = new ArrayList<>(CommandProcess.WITH_SIGNALS);
@@ -273,6 +289,7 @@ final class LiveCommandsTest {
                 .redirectOutput(folder.resolve("screen").toFile());
         builder.environment().put("TERM", "xterm-256color");
         builder.environment().put("SHELL", "/bin/sh");
+        builder.environment().putAll(environment);
         return builder.start();
     }
 }

@@ -7,6 +7,12 @@ import java.nio.file.Path;
 
 /** What is to be known about the terminal that this process was started from, if any. */
 public final class Terminal {
+    /**
+     * In the environment if {@code bin/semaphore} gave this JVM another locale than the user's: a = and what LC_ALL was, or
+     * "none". Then the terminal is one without a character set.
+     */
+    public static final String USERS_LOCALE = "SEMAPHORE_USERS_LC_ALL";
+
     private static final Path OWN_STAT = Path.of("/proc/self/stat");
 
     private static final String CLEAR_LINE = "\r\u001b[K";

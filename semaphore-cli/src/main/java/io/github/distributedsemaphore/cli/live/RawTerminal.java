@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.cli.live;
 
 import io.github.distributedsemaphore.cli.common.Signals;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -119,7 +120,7 @@ final class RawTerminal implements AutoCloseable {
 
     /** By the environment, as for all programs of a terminal. */
     private static Charset charset() {
-        return Stream.of("LC_ALL", "LC_CTYPE", "LANG")
+        return Stream.of(Terminal.USERS_LOCALE, "LC_ALL", "LC_CTYPE", "LANG")
                         .map(System::getenv)
                         .filter(value -> value != null && !value.isEmpty())
                         .findFirst()

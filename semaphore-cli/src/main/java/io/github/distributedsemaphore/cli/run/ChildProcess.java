@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.cli.common.CommandFailure;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -55,6 +56,7 @@ final class ChildProcess implements AutoCloseable {
      */
     void start() {
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+        restoreLocale(builder.environment());
         builder.environment().putAll(environment);
         builder.environment().put(DeathWatch.MARK_VARIABLE, watch.mark());
         try {
@@ -64,6 +66,15 @@ final class ChildProcess implements AutoCloseable {
             watch.watch(started.pid());
         } catch (IOException e) {
             throw cannotStart(e);
+        }
+    }
+
+    private static void restoreLocale(Map<String, String> environment) {
+        String users = environment.remove(Terminal.USERS_LOCALE);
+        if (users != null && users.startsWith("=")) {
+            environment.put("LC_ALL", users.substring(1));
+        } else if (users != null) {
+            environment.remove("LC_ALL");
         }
     }
 
