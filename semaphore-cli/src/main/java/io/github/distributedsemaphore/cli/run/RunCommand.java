@@ -96,8 +96,9 @@ public final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--label",
             paramLabel = "TEXT",
-            description = "what 'status' shows beside the slot; not together with a label in the URI; default: COMMAND without its"
-                    + " path and arguments")
+            description =
+                    "what 'status' shows beside the slot; not together with a label in the URI; default: COMMAND without its"
+                            + " path and arguments")
     private @Nullable String label;
 
     @Override
