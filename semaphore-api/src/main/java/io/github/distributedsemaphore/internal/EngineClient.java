@@ -179,7 +179,7 @@ final class EngineClient implements SemaphoreClient {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            end(Coordinator::close);
+            end(Coordinator::close, SemaphoreBackend::close);
         } else {
             awaitingEnd.add(Thread.currentThread());
             await(() -> ended);
@@ -189,13 +189,13 @@ final class EngineClient implements SemaphoreClient {
     @Override
     public void abort() {
         if (closed.compareAndSet(false, true)) {
-            end(Coordinator::abort);
+            end(Coordinator::abort, SemaphoreBackend::abort);
         }
     }
 
-    private void end(Consumer<Coordinator> how) {
+    private void end(Consumer<Coordinator> how, Consumer<SemaphoreBackend> last) {
         endAll(semaphores.all().stream().map(EngineSemaphore::coordinator).toList(), how);
-        quietly("backend", backend::close);
+        quietly("backend", () -> last.accept(backend));
         quietly("client", environment::close);
         ended = true;
         awaitingEnd.forEach(environment::unpark);

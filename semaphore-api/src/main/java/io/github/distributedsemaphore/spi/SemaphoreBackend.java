@@ -62,4 +62,12 @@ public interface SemaphoreBackend extends AutoCloseable {
     /** Ends everything: connections, threads, files. All sessions were closed or aborted before. Does not throw. */
     @Override
     void close();
+
+    /**
+     * Ends everything as {@link #close} does, for a client that is aborted: waits for no answer of the backend. To be overridden
+     * where {@link #close} does wait for one. Does not throw.
+     */
+    default void abort() {
+        close();
+    }
 }

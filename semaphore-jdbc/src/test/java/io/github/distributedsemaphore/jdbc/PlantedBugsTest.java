@@ -91,6 +91,44 @@ class PlantedBugsTest {
                     "threads.execute(() -> endIdle(Connections::closeQuietly));",
                     ""),
             support(
+                    "of many holds the first hundred are renewed",
+                    "6.1",
+                    "slots that are renewed",
+                    "CasSession.java",
+                    "row -> holds.forEach(hold -> states.put(hold, row.extend(id, hold))));",
+                    "row -> holds.stream().limit(100).forEach(hold -> states.put(hold, row.extend(id, hold))));"),
+            support(
+                    "an abort gives back what the client holds",
+                    "2.2",
+                    "which says nothing to the backend",
+                    "CasSession.java",
+                    "public void abort() { ended = true; }",
+                    "public void abort() { close(); }"),
+            support(
+                    "a holder is shown as the process that looks",
+                    "9.1",
+                    "the process of a holder elsewhere",
+                    "CasAdmin.java",
+                    "one.who().pid(),",
+                    "ProcessHandle.current().pid(),"),
+            in(
+                    "a list that failed is taken for an empty one",
+                    "13.1",
+                    "names() returned",
+                    "JdbcStore.java",
+                    "if (!Dialect.isMissingTable(e)) { throw e; } } return found;",
+                    "if (!Dialect.isMissingTable(e)) { found.clear(); } } return found;"),
+            in(
+                    "a client connects when it is made",
+                    "13.1",
+                    "aClientThatIsMadeWhileTheBackendIsOutOfReach",
+                    "JdbcSemaphores.java",
+                    "PostgresHints hints = settings.poll().isZero()",
+                    """
+                    boolean there = connections.with(connections.deadline(), false, connection -> connection.isValid(1));
+                    PostgresHints hints = there && settings.poll().isZero()
+                    """),
+            support(
                     "a release compares no epochs",
                     "4.4",
                     "successor in the same client",

@@ -125,8 +125,8 @@ class PlantedBugsTest {
                     "16.1",
                     "several closes",
                     "EngineClient.java",
-                    "end(Coordinator::close); } else { awaitingEnd.add(Thread.currentThread()); await(() -> ended); }",
-                    "end(Coordinator::close); }"),
+                    "end(Coordinator::close, SemaphoreBackend::close); } else { awaitingEnd.add(Thread.currentThread()); await(() -> ended); }",
+                    "end(Coordinator::close, SemaphoreBackend::close); }"),
             engine(
                     "asking for a semaphore while its client closes aborts it",
                     "2.3",
@@ -134,6 +134,58 @@ class PlantedBugsTest {
                     "EngineClient.java",
                     "this::abortIfClosed); } requireOpen();",
                     "this::abortIfClosed); } abortIfClosed(known); requireOpen();"),
+            in(
+                    "a create overwrites what is damaged or of a later version",
+                    "12.4",
+                    "a create over damaged state",
+                    "LocalAdmin.java",
+                    "private static boolean isThere(Operation operation, int limit) throws IOException { Optional<LimitFile> stored = LimitFile.read(operation.directory());",
+                    """
+                    private static boolean isThere(Operation operation, int limit) throws IOException {
+                        Optional<LimitFile> stored = Optional.empty();
+                        try {
+                            stored = LimitFile.read(operation.directory());
+                        } catch (io.github.distributedsemaphore.IncompatibleStateException e) {
+                            stored = Optional.empty();
+                        }
+                    """),
+            engine(
+                    "an asynchronous task that is cancelled when its permit comes keeps it",
+                    "10.2",
+                    "a cancelled task swallowed the permit",
+                    "EngineSemaphore.java",
+                    "if (result.isDone()) { permit.close(); return; }",
+                    "if (result.isDone()) { return; }"),
+            engine(
+                    "an asynchronous task is done before its permit is released",
+                    "4.1",
+                    "isValid when the result is there",
+                    "EngineSemaphore.java",
+                    "permit.close(); environment.callBack(() -> { if (failure == null) { result.complete(value); } else { result.completeExceptionally(failure); } });",
+                    """
+                    environment.callBack(() -> {
+                        if (failure == null) {
+                            result.complete(value);
+                        } else {
+                            result.completeExceptionally(failure);
+                        }
+                    });
+                    permit.close();
+                    """),
+            engine(
+                    "an interrupt ends the close of a client",
+                    "16.1",
+                    "a client whose close has returned",
+                    "EngineClient.java",
+                    "environment.park(this, Long.MAX_VALUE); interrupted |= Thread.interrupted();",
+                    "if (Thread.currentThread().isInterrupted()) { return; } environment.park(this, Long.MAX_VALUE);"),
+            engine(
+                    "ensure gives up at the first conflict with others",
+                    "8.7",
+                    "ensure failed because others",
+                    "EngineAdmin.java",
+                    "ENSURE_ATTEMPTS = 10;",
+                    "ENSURE_ATTEMPTS = 1;"),
             engine(
                     "a call that has ended stays in memory until its time is over",
                     "16.3",

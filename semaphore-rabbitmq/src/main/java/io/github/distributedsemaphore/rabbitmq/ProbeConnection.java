@@ -157,6 +157,15 @@ final class ProbeConnection implements AutoCloseable {
 
     @Override
     public void close() {
+        end(false);
+    }
+
+    /** Ends the connection without a word, as if the process had died. */
+    void abort() {
+        end(true);
+    }
+
+    private void end(boolean atOnce) {
         CompletableFuture<Line> last;
         lock.lock();
         try {
@@ -170,7 +179,7 @@ final class ProbeConnection implements AutoCloseable {
             return;
         }
         Line used = last.join();
-        if (used.blocked) {
+        if (atOnce || used.blocked) {
             used.opened.drop();
         } else {
             used.opened.close(connections.settings().timeoutMillis() / 2);

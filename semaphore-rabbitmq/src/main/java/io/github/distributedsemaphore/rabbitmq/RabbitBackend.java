@@ -126,4 +126,11 @@ final class RabbitBackend implements SemaphoreBackend {
         probes.close();
         connections.close();
     }
+
+    @Override
+    public void abort() {
+        mailbox.close();
+        probes.abort();
+        connections.close();
+    }
 }

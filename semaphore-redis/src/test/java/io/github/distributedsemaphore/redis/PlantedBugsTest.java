@@ -104,6 +104,13 @@ class PlantedBugsTest {
                     "if (reconciliation.outlive(withoutReply, deadline)) { reconciliation.requireConfirmed",
                     "if (!withoutReply.isEmpty()) { reconciliation.requireConfirmed"),
             engine(
+                    "a permit that was not renewed is said to be taken by the backend",
+                    "6.4",
+                    "the cause that the news gives",
+                    "Slots.java",
+                    "lose(hold, LossCause.NOT_RENEWED_IN_TIME, \"it was not renewed in time\");",
+                    "lose(hold, LossCause.TAKEN_BY_BACKEND, \"it was not renewed in time\");"),
+            engine(
                     "the second outage has what the first has left of the patience",
                     "3.13",
                     "rides out outage 2",

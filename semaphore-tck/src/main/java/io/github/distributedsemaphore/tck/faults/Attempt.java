@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.tck.faults;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -88,6 +90,11 @@ final class Attempt<T> {
         if (!String.valueOf(failure.getMessage()).contains(semaphore)) {
             throw new AssertionError(
                     what + " failed without naming semaphore '" + semaphore + "': " + failure, failure);
+        }
+        if (!semaphore.isEmpty()) {
+            assertThat(failure.semaphore())
+                    .as("the semaphore that %s says it is about", failure)
+                    .contains(semaphore);
         }
         return failure;
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
@@ -83,6 +84,32 @@ public abstract class CrossProcessRules {
         assertThat(here.slot()).as("two processes hold two slots").isNotIn(there.slots());
         assertThat(agent.release(there)).containsExactly(ReleaseOutcome.RELEASED);
         tck.take(tck.home().semaphore(name), 1).get(0).release();
+    }
+
+    @Test
+    @Rule("9.1")
+    void aHolderIsShownAsTheProcessThatHolds(TckFixture tck) {
+        String name = tck.create(2);
+        Agent agent = tck.agent();
+        AgentPermits there = agent.take(name);
+        Permit here = tck.take(tck.home().semaphore(name), 1).get(0);
+        List<Holder> shown = tck.client().admin().describe(name).orElseThrow().holders();
+        Holder other = of(shown, there.slots().get(0));
+        Holder own = of(shown, here.slot());
+        assertThat(other.pid()).as("the process of a holder elsewhere").isEqualTo(agent.pid());
+        assertThat(own.pid())
+                .as("the process of a holder in this one")
+                .isEqualTo(ProcessHandle.current().pid());
+        assertThat(other.host()).as("the host of both processes").isNotBlank().isEqualTo(own.host());
+        assertThat(agent.release(there)).containsExactly(ReleaseOutcome.RELEASED);
+        here.close();
+    }
+
+    private static Holder of(List<Holder> shown, int slot) {
+        return shown.stream()
+                .filter(holder -> holder.slot() == slot)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("the holder of slot " + slot + " is not shown: " + shown));
     }
 
     @Test

@@ -7,7 +7,9 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
@@ -51,9 +53,20 @@ public abstract class CutRules {
         SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
         Permit held = tck.take(client.semaphore(name), 1).get(0);
         client.admin().describe(name);
+        boolean listing = tck.has(Capability.LISTING);
+        if (listing) {
+            client.admin().names();
+        }
         // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
         LinkFault refusal = route.proxy().refuse();
         route.proxy().cut(Ending.RESET);
+        if (listing) {
+            // Before all others, which would find out that connections are broken.
+            SemaphoreException unused = Attempt.of(
+                            tck, "names()", () -> client.admin().names())
+                    .ended()
+                    .failure("");
+        }
         Map<String, Attempt<?>> attempts = new LinkedHashMap<>();
         calls(client, name).forEach((what, call) -> attempts.put(what, Attempt.of(tck, what, call)));
         attempts.forEach((what, attempt) -> attempt.ended().failure(name));
@@ -62,6 +75,27 @@ public abstract class CutRules {
         Observer.assertWorks(tck, client.semaphore(name));
         held.close();
         tck.assertFree(name, 4);
+    }
+
+    /** No connection is made before it is needed, and the first failure is not the last word. */
+    @Test
+    @Rule("13.1")
+    void aClientThatIsMadeWhileTheBackendIsOutOfReachWorksAfterwards(TckFixture tck) {
+        String name = tck.create(2);
+        Route route = tck.route();
+        LinkFault refusal = route.proxy().refuse();
+        SemaphoreClient client = route.client(ClientSpec.plain().with("outagePatience", "0s"));
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Attempt.of(tck, "tryAcquire() of a new client", semaphore::tryAcquire)
+                .ended()
+                .failure(name);
+        Attempt.of(tck, "describe() of a new client", () -> client.admin().describe(name))
+                .ended()
+                .failure(name);
+        refusal.heal();
+        Observer.assertWorks(tck, semaphore);
+        assertThat(client.admin().describe(name)).isPresent();
+        tck.assertFree(name, 2);
     }
 
     private static Map<String, Callable<?>> calls(SemaphoreClient client, String name) {
@@ -73,7 +107,10 @@ public abstract class CutRules {
         calls.put("acquireAsync()", () -> unwrapped(semaphore));
         calls.put("availablePermits()", semaphore::availablePermits);
         calls.put("describe()", () -> client.admin().describe(name));
+        calls.put("status()", () -> client.admin().status(name));
+        calls.put("awaitReleased(0)", () -> client.admin().awaitReleased(name, Duration.ZERO));
         calls.put("create()", () -> client.admin().create(name, 4));
+        calls.put("ensure()", () -> client.admin().ensure(name, 4));
         calls.put("resize()", () -> {
             client.admin().resize(name, 4);
             return true;

@@ -3,11 +3,13 @@ package io.github.distributedsemaphore.tck.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
@@ -86,7 +88,10 @@ public abstract class ErrorRules {
                 Optional<Permit> permit = semaphore.tryAcquire();
                 permit.ifPresent(Permit::close);
                 return permit.isPresent() ? "a grant" : "a refusal";
-            } catch (SemaphoreException e) {
+            } catch (BackendUnavailableException
+                    | OutcomeUnknownException
+                    | BackendAccessException
+                    | IncompatibleStateException e) {
                 return String.valueOf(e.getMessage());
             }
         });
@@ -157,6 +162,9 @@ public abstract class ErrorRules {
         }
         assertThat(held.permit().verify()).isEqualTo(Verification.LOST);
         assertThat(held.losses()).as("losses reported").hasSize(1);
+        assertThat(held.losses().get(0).cause())
+                .as("the cause that the news gives of a permit that could not be renewed")
+                .isIn(LossCause.NOT_RENEWED_IN_TIME, LossCause.SESSION_ENDED);
         held.end();
         held.permit().close();
         new Observer(tck, client.semaphore(name)).awaitFree(1, "the slot is free when the errors are over");

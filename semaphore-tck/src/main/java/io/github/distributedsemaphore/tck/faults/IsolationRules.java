@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
@@ -319,6 +320,9 @@ public abstract class IsolationRules {
                 .as("isValid of a lost permit when the link is back")
                 .isFalse();
         assertThat(former.losses()).as("losses reported").hasSize(1);
+        assertThat(former.losses().get(0).cause())
+                .as("the cause that the news gives of a permit whose holder was cut off")
+                .isIn(LossCause.NOT_RENEWED_IN_TIME, LossCause.SESSION_ENDED);
         if (tck.has(Capability.FENCING)) {
             assertThat(successor.fence().epoch())
                     .as("epoch of the successor")

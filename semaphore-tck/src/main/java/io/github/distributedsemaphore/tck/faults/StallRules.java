@@ -56,6 +56,24 @@ public abstract class StallRules {
             Attempt<Permit> waiter) {}
 
     @Test
+    @Rule({"3.12", "2.2"})
+    void anAbortWaitsForNobody(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        SemaphoreClient dying = route.client();
+        tck.take(dying.semaphore(name), 1);
+        LinkFault stall = route.proxy().stall();
+        long since = System.nanoTime();
+        dying.abort();
+        long ended = System.nanoTime();
+        stall.heal();
+        assertThat(Duration.ofNanos(ended - since - tck.stoodStill(since, ended)))
+                .as("time that an abort takes while the link is stalled")
+                .isLessThan(tck.scaled(Duration.ofSeconds(1)));
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "the slot of an aborted client is free");
+    }
+
+    @Test
     @Rule("13.5")
     void aLinkThatIsSilentIsNoticedByEachCallInTime(TckFixture tck) throws Exception {
         String free = tck.create(6);

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.history;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
@@ -97,7 +98,10 @@ public final class Endurance {
                         pastime.pass(true);
                         log.release(grant.get());
                     }
-                } catch (BackendUnavailableException | OutcomeUnknownException | NoSuchSemaphoreException e) {
+                } catch (BackendUnavailableException
+                        | OutcomeUnknownException
+                        | BackendAccessException
+                        | NoSuchSemaphoreException e) {
                     log = recorder.process();
                     Thread.sleep(AFTER_FAILURE_MILLIS);
                 }

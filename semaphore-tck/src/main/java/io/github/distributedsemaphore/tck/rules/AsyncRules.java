@@ -166,6 +166,28 @@ public abstract class AsyncRules {
     }
 
     @Test
+    @Rule("10.2")
+    void aTaskThatIsCancelledWhenItsPermitComesKeepsNone(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit[] held = {null};
+        List<CompletableFuture<Integer>> task = new ArrayList<>();
+        Race.run(
+                tck,
+                reporter,
+                round -> {
+                    held[0] =
+                            Waiters.soon(tck, semaphore, "a cancelled task swallowed the permit, before race " + round);
+                    task.clear();
+                    task.add(semaphore.withPermitAsync(tck.patience(), permit -> CompletableFuture.completedFuture(1)));
+                },
+                round -> held[0].release(),
+                round -> task.get(0).cancel(true),
+                round -> {});
+        tck.assertFree(name, 1);
+    }
+
+    @Test
     @Rule("10.1")
     void askingForAFutureDoesNotBlockTheCaller(TckFixture tck) throws Exception {
         String name = tck.create(1);

@@ -79,6 +79,31 @@ public abstract class HygieneRules {
         }
     }
 
+    @Test
+    @Rule({"16.1", "2.3"})
+    void anInterruptNeitherEndsTheCloseOfAClientNorIsLost(TckFixture tck) {
+        for (int unused : tck.repeat(20, Duration.ofSeconds(1))) {
+            List<String> names = new ArrayList<>();
+            SemaphoreClient leaving = tck.client();
+            for (int i = 0; i < 6; i++) {
+                names.add(tck.create(1));
+                tck.take(leaving.semaphore(names.get(i)), 1);
+            }
+            Task<Boolean> closing = tck.spawn("close of an interrupted thread", () -> {
+                Thread.currentThread().interrupt();
+                leaving.close();
+                return Thread.currentThread().isInterrupted();
+            });
+            assertThat(closing.result()).as("the interrupt flag after close").isTrue();
+            for (String name : names) {
+                assertThat(tck.home().semaphore(name).tryAcquire())
+                        .as("the permit of a client whose close has returned")
+                        .hasValueSatisfying(Permit::close);
+                tck.home().admin().destroy(name);
+            }
+        }
+    }
+
     /** What the engine's threads of one client have in common; of another thread its name. */
     private static String ownerOf(Thread thread) {
         return thread.getName().replaceFirst("-(?:timer|worker)-\\d+$", "");

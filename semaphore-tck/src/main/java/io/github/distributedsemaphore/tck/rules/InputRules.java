@@ -275,11 +275,14 @@ public abstract class InputRules {
             state.corrupt(name, kind);
             DistributedSemaphore semaphore = tck.client().semaphore(name);
             try {
+                assertCreateOverwritesNothing(tck, name, kind);
                 // The second time too: what was refused once must not count as known.
                 for (ThrowingCallable use : List.<ThrowingCallable>of(
                         semaphore::tryAcquire,
                         semaphore::tryAcquire,
                         () -> semaphore.acquire(tck.patience()),
+                        semaphore::availablePermits,
+                        () -> tck.home().admin().status(name),
                         () -> tck.home().admin().describe(name))) {
                     assertThatThrownBy(use, "the use of a semaphore whose state is damaged: %s", kind)
                             .isInstanceOf(IncompatibleStateException.class)
@@ -292,6 +295,17 @@ public abstract class InputRules {
             // What is removed by hand harms nobody afterwards.
             tck.home().admin().create(name, 2);
             tck.assertFree(name, 2);
+        }
+    }
+
+    /** A program creates its semaphores when it starts: what it finds there may be of a later version. */
+    private static void assertCreateOverwritesNothing(TckFixture tck, String name, String kind) {
+        try {
+            assertThat(tck.client().admin().create(name, 2))
+                    .as("a create over damaged state says that it created it: %s", kind)
+                    .isFalse();
+        } catch (IncompatibleStateException e) {
+            assertThat(e).hasMessageContaining(name);
         }
     }
 

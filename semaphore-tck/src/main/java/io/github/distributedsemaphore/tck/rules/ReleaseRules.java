@@ -23,9 +23,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -83,6 +85,26 @@ public abstract class ReleaseRules {
                         }),
                         "the failure of a task that released its permit itself")
                 .isSameAs(planned);
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    /** What is chained to the task runs before a release that comes too late. */
+    @Test
+    @Rule("4.1")
+    void anAsynchronousTaskIsDoneWhenItsPermitIsReleased(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        Queue<Permit> seen = new ConcurrentLinkedQueue<>();
+        CompletableFuture<Integer> work = new CompletableFuture<>();
+        CompletableFuture<Boolean> valid = semaphore
+                .withPermitAsync(tck.patience(), permit -> {
+                    seen.add(permit);
+                    return work;
+                })
+                .thenApply(value -> seen.element().isValid());
+        tck.await("an asynchronous task begins", () -> !seen.isEmpty());
+        work.complete(1);
+        tck.await("an asynchronous task ends", valid::isDone);
+        assertThat(valid.get()).as("isValid when the result is there").isFalse();
         tck.assertFree(semaphore.name(), 1);
     }
 

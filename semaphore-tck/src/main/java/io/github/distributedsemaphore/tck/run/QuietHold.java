@@ -10,47 +10,62 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
- * A client that does next to nothing for the whole run: it holds a permit that nobody touches, and waits for another at the start
- * and at the end. What goes wrong after a minute of quiet, no test has the time to see.
+ * Two clients that do next to nothing for the whole run. One holds a permit that nobody touches, and waits for another at the start
+ * and at the end. The other one waits all the time. What goes wrong after a minute of quiet, no test has the time to see.
  */
 final class QuietHold {
-    static final List<String> RULES = List.of("2.11", "2.1");
+    static final List<String> RULES = List.of("2.11", "2.1", "2.12");
 
     private final TckRun run;
     private final SemaphoreClient client;
+    private final SemaphoreClient patient;
     private final SemaphoreClient others;
     private final String name;
     private final String waitedFor;
+    private final String waitedForAllTheTime;
     private final Optional<Permit> permit;
+    private final Optional<Permit> heldAllTheTime;
+    private final CompletableFuture<Permit> waiter;
     private final long since = System.nanoTime();
 
-    QuietHold(TckRun run, SemaphoreClient client, SemaphoreClient others) {
+    QuietHold(TckRun run, SemaphoreClient client, SemaphoreClient patient, SemaphoreClient others) {
         this.run = run;
         this.client = client;
+        this.patient = patient;
         this.others = others;
         this.name = run.uniqueName("quiet");
         this.waitedFor = run.uniqueName("quiet");
         others.admin().create(name, 1);
         others.admin().create(waitedFor, 1);
+        this.waitedForAllTheTime = run.uniqueName("quiet");
+        others.admin().create(waitedForAllTheTime, 1);
+        this.heldAllTheTime = others.semaphore(waitedForAllTheTime).tryAcquire();
+        this.waiter = patient.semaphore(waitedForAllTheTime).acquireAsync();
         this.permit = client.semaphore(name).tryAcquire();
         Duration unused = waitOnce();
     }
 
     List<String> names() {
-        return List.of(name, waitedFor);
+        return List.of(name, waitedFor, waitedForAllTheTime);
     }
 
-    /** Shows that the permit is held or that its loss was told, and that a release still reaches the client. */
+    /** Shows that the permit is held or that its loss was told, and that releases still reach both clients. */
     void end() {
         try {
             permit.ifPresent(this::judge);
-            judge(waitOnce());
+            judge(waitOnce(), "[2.1] a release reached a client that had asked for nothing for ");
+            heldAllTheTime.filter(Permit::isValid).ifPresent(this::judgeWaiter);
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
             throw new AssertionError(what() + " cannot be judged: " + e.getMessage(), e);
         } finally {
             client.close();
+            patient.close();
+            heldAllTheTime.ifPresent(Permit::close);
             names().forEach(run.janitor()::destroy);
         }
     }
@@ -75,23 +90,40 @@ final class QuietHold {
     private Duration waitOnce() {
         Optional<Permit> held = others.semaphore(waitedFor).tryAcquire();
         DistributedSemaphore semaphore = client.semaphore(waitedFor);
-        CompletableFuture<Permit> waiter = semaphore.acquireAsync(run.timing().patience());
+        CompletableFuture<Permit> once = semaphore.acquireAsync(run.timing().patience());
         Pause.millis(run.timing().quiet().toMillis());
+        return held.map(permit -> served(permit, once)).orElse(run.timing().patience());
+    }
+
+    private Duration served(Permit held, CompletableFuture<Permit> waiting) {
         long released = System.nanoTime();
-        held.ifPresent(Permit::close);
+        held.close();
         try {
-            waiter.join().close();
-        } catch (RuntimeException e) {
+            waiting.get(run.timing().patience().toMillis(), TimeUnit.MILLISECONDS)
+                    .close();
+        } catch (ExecutionException | TimeoutException e) {
             return run.timing().patience();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
         }
         long served = System.nanoTime();
         return Duration.ofNanos(served - released - run.timing().stoodStill(released, served));
     }
 
-    private void judge(Duration waited) {
+    private void judgeWaiter(Permit held) {
+        if (waiter.isDone()) {
+            throw new AssertionError(
+                    "[2.12] a call that had to wait for the whole run has ended although the permit is held: "
+                            + waiter);
+        }
+        judge(served(held, waiter), "[2.12] a release reached a call that had waited for ");
+    }
+
+    private void judge(Duration waited, String what) {
         Duration bound = run.settings().scaled(run.guarantees().wakeUpBound());
         if (waited.compareTo(bound) > 0) {
-            throw new AssertionError("[2.1] a release reached a client that had asked for nothing for "
+            throw new AssertionError(what
                     + Duration.ofNanos(System.nanoTime() - since).toSeconds() + " s after " + waited + ", declared are "
                     + bound);
         }

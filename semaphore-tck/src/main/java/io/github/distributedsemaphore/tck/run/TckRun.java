@@ -77,7 +77,10 @@ public final class TckRun implements AutoCloseable {
             warmUp();
             quietHold = whole
                     ? Optional.of(new QuietHold(
-                            this, harness.connect(ClientSpec.plain().with("recheck", "1m")), janitor))
+                            this,
+                            harness.connect(ClientSpec.plain().with("recheck", "1m")),
+                            harness.connect(ClientSpec.plain().with("recheck", "1m")),
+                            janitor))
                     : Optional.empty();
         } catch (RuntimeException | Error e) {
             heartbeat.close();
@@ -191,8 +194,13 @@ public final class TckRun implements AutoCloseable {
     /** All but those that last as long as the run. */
     List<String> listNames() {
         List<String> names = new ArrayList<>(janitor.admin().names());
-        quietHold.ifPresent(quiet -> names.removeAll(quiet.names()));
+        names.removeAll(lastingNames());
         return names;
+    }
+
+    /** The semaphores that last as long as the run. */
+    List<String> lastingNames() {
+        return quietHold.map(QuietHold::names).orElse(List.of());
     }
 
     String nameSpace() {

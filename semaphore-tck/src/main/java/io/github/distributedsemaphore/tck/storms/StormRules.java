@@ -144,7 +144,7 @@ public abstract class StormRules {
                 switch (random.nextInt(6)) {
                     case 0 -> admin.destroy(name);
                     case 1 -> admin.resize(name, limit);
-                    case 2 -> admin.ensure(name, limit);
+                    case 2 -> ensure(admin, name, limit);
                     case 3 -> assertSound(admin.describe(name), admin.status(name));
                     default -> admin.create(name, limit);
                 }
@@ -156,6 +156,15 @@ public abstract class StormRules {
             Pause.millis(random.nextInt(5));
         }
         return changes;
+    }
+
+    /** It is repeated until it is done, whatever others do meanwhile. */
+    private static void ensure(SemaphoreAdmin admin, String name, int limit) {
+        try {
+            admin.ensure(name, limit);
+        } catch (NoSuchSemaphoreException | LimitConflictException e) {
+            throw new AssertionError("ensure failed because others changed the semaphore: " + e, e);
+        }
     }
 
     private static void assertSound(Optional<SemaphoreDescription> description, Optional<SemaphoreStatus> status) {
