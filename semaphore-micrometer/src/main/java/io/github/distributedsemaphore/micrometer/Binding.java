@@ -39,6 +39,9 @@ final class Binding implements SemaphoreListener {
 
     private @Nullable ScheduledExecutorService sampler;
 
+    /** Under the lock of {@link #byTag}. */
+    private boolean closed;
+
     /** A semaphore that has had an event. The reference is weak, as the client's own is once the semaphore is idle. */
     private record Known(Series series, WeakReference<DistributedSemaphore> semaphore) {}
 
@@ -56,7 +59,12 @@ final class Binding implements SemaphoreListener {
     }
 
     void start(List<String> names) {
-        names.forEach(name -> configured.put(name, series(name)));
+        for (String name : names) {
+            Series series = series(name);
+            if (series != null) {
+                configured.put(name, series);
+            }
+        }
         client.addListener(this);
         if (!sampleEvery.isZero()) {
             sampler = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -74,18 +82,26 @@ final class Binding implements SemaphoreListener {
         if (sampler != null) {
             sampler.shutdownNow();
         }
+        synchronized (byTag) {
+            // An event that runs meanwhile would register meters that nobody removes.
+            closed = true;
+        }
         byTag.values().forEach(Series::close);
         byTag.clear();
         byName.clear();
     }
 
-    private Series series(String name) {
+    /** Null if there is none yet and the binding is closed. */
+    private @Nullable Series series(String name) {
         Known known = byName.get(name);
         if (known != null && known.semaphore().get() != null) {
             return known.series();
         }
         byName.values().removeIf(other -> other.semaphore().get() == null);
         Series series = seriesOfTag(nameTag.apply(name));
+        if (series == null) {
+            return null;
+        }
         try {
             DistributedSemaphore semaphore = client.semaphore(name);
             series.watch(semaphore);
@@ -97,12 +113,15 @@ final class Binding implements SemaphoreListener {
         return series;
     }
 
-    private Series seriesOfTag(String tag) {
+    private @Nullable Series seriesOfTag(String tag) {
         Series known = byTag.get(tag);
         if (known != null) {
             return known;
         }
         synchronized (byTag) {
+            if (closed) {
+                return null;
+            }
             String own = byTag.containsKey(tag) || byTag.size() < MOST_SERIES ? tag : OTHER;
             return byTag.computeIfAbsent(
                     own, key -> new Series(registry, tags.and("semaphore", key), !sampleEvery.isZero()));
@@ -110,7 +129,10 @@ final class Binding implements SemaphoreListener {
     }
 
     private void on(String name, Consumer<Series> event) {
-        event.accept(series(name));
+        Series series = series(name);
+        if (series != null) {
+            event.accept(series);
+        }
     }
 
     private void sample() {

@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -142,6 +144,32 @@ class SemaphoreMetricsTest {
         metrics.close();
         exports.tryAcquire().orElseThrow().release();
         assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void anEventThatIsUnderWayDuringTheCloseRegistersNoMeters() {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch closed = new CountDownLatch(1);
+        SemaphoreMetrics metrics = bound(SemaphoreMetrics.builder(client).nameTag(name -> {
+            entered.countDown();
+            awaitUnchecked(closed);
+            return name;
+        }));
+        CompletableFuture<Void> event = CompletableFuture.runAsync(
+                () -> exports.tryAcquire().orElseThrow().release());
+        awaitUnchecked(entered);
+        metrics.close();
+        closed.countDown();
+        event.join();
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    private static void awaitUnchecked(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test

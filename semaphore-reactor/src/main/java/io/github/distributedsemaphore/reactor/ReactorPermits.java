@@ -87,7 +87,11 @@ public final class ReactorPermits {
             Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
         // The future is the resource, not the permit: it is there at once, so no permit can fall between two operators.
         return Flux.usingWhen(
-                Mono.fromSupplier(acquire),
+                // A cancellation while the supplier runs may discard what it returns, with a hook on operators always.
+                Mono.fromSupplier(acquire)
+                        .doOnDiscard(
+                                CompletableFuture.class,
+                                acquiring -> end(acquiring).subscribe()),
                 acquiring -> Mono.fromFuture(acquiring, true).flatMapMany(work),
                 ReactorPermits::end);
     }
@@ -117,10 +121,10 @@ public final class ReactorPermits {
     }
 
     /** Withdraws the request, or releases what it got: one of the two, since a future ends once. */
-    private static <H extends Holding> Mono<Void> end(CompletableFuture<H> acquiring) {
+    private static Mono<Void> end(CompletableFuture<?> acquiring) {
         return Mono.defer(() -> acquiring.cancel(false) || acquiring.isCompletedExceptionally()
                 ? Mono.empty()
-                : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release));
+                : Mono.fromFuture(acquiring).cast(Holding.class).flatMap(ReactorPermits::release));
     }
 
     private static Mono<Void> release(Holding holding) {

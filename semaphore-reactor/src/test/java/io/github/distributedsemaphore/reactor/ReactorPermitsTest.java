@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -23,7 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.core.scheduler.Schedulers;
 
 final class ReactorPermitsTest {
     private static final Duration LONG = Duration.ofSeconds(30);
@@ -141,6 +146,38 @@ final class ReactorPermitsTest {
         assertThat(end.withdrawn()).as("cancelled in time").isPositive();
         assertThat(end.released()).as("cancelled while they held").isPositive();
         assertThat(end.lost().values()).containsOnly(0L);
+    }
+
+    /** Tracing agents install such hooks. Behind one, a source that knows its value at once looks like any other. */
+    @Test
+    void aCancelWhileTheAcquireBeginsGivesThePermitBackAlsoBehindAHook() throws InterruptedException {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch cancelled = new CountDownLatch(1);
+        Hooks.onEachOperator("identity", Operators.lift((scannable, subscriber) -> subscriber));
+        try {
+            Disposable work = ReactorPermits.using(
+                            () -> {
+                                entered.countDown();
+                                while (cancelled.getCount() > 0) {
+                                    Thread.onSpinWait(); // the cancellation interrupts this thread
+                                }
+                                return exports.acquireAsync(LONG);
+                            },
+                            permit -> Mono.never())
+                    .subscribeOn(Schedulers.boundedElastic())
+                    .subscribe();
+            assertThat(entered.await(30, TimeUnit.SECONDS)).isTrue();
+            work.dispose();
+            cancelled.countDown();
+
+            await().untilAsserted(() -> {
+                SemaphoreStatistics end = exports.statistics();
+                assertThat(end.withdrawn() + end.released()).isEqualTo(1);
+                assertThat(end.held()).isZero();
+            });
+        } finally {
+            Hooks.resetOnEachOperator("identity");
+        }
     }
 
     private static void cancelAll(BlockingQueue<Disposable> begun) {

@@ -1,11 +1,15 @@
 package io.github.distributedsemaphore.spring.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spring.WithPermit;
 import io.github.distributedsemaphore.spring.boot.NoBackendException;
@@ -15,12 +19,16 @@ import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
 import io.github.distributedsemaphore.spring.boot.SemaphoreMetricsAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfiguration;
+import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.UUID;
 import org.apache.commons.logging.LogFactory;
@@ -144,6 +152,15 @@ final class AutoConfigurationTest {
     }
 
     @Test
+    void aLabelInTheUriOfConnectionDetailsComesBeforeTheNameOfTheApplication() {
+        runner.withPropertyValues("spring.application.name=shop")
+                .withBean(
+                        SemaphoreConnectionDetails.class,
+                        () -> SemaphoreConnectionDetails.of(backend + "?label=till", null, null, null))
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
     void twoConnectionsAreNotChosenFrom() {
         runner.withBean(
                         "a",
@@ -172,6 +189,51 @@ final class AutoConfigurationTest {
                     assertThat(endpoint.semaphore("exports")).containsEntry("limit", 3);
                     assertThat(endpoint.semaphore("imports")).isNull();
                 });
+    }
+
+    @Test
+    void theEndpointCountsOnWhenASemaphoreRestedMeanwhile() {
+        try (TestSemaphores semaphores = TestSemaphores.manual()) {
+            semaphores.create("exports", 1);
+            runner.withPropertyValues("management.endpoints.web.exposure.include=semaphores")
+                    .withBean(SemaphoreClient.class, semaphores::client)
+                    .run(context -> {
+                        SemaphoreClient client = context.getBean(SemaphoreClient.class);
+                        client.semaphore("exports").tryAcquire().orElseThrow().release();
+                        WeakReference<DistributedSemaphore> idle = new WeakReference<>(client.semaphore("imports"));
+                        semaphores.advance(Duration.ofMinutes(5));
+                        await().until(() -> {
+                            System.gc();
+                            return idle.get() == null;
+                        });
+                        assertThat(context.getBean(SemaphoresEndpoint.class)
+                                        .semaphores()
+                                        .get("exports"))
+                                .containsEntry("granted", 1L)
+                                .containsEntry("released", 1L);
+                    });
+        }
+    }
+
+    @Test
+    void theEndpointListsASemaphoreWhoseCallsGetNothing() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            other.admin().create("exports", 1);
+            inMemory.withPropertyValues("management.endpoints.web.exposure.include=semaphores")
+                    .run(context -> {
+                        SemaphoreClient client = context.getBean(SemaphoreClient.class);
+                        try (Permit all = other.semaphore("exports").acquire()) {
+                            assertThat(all.isValid()).isTrue();
+                            assertThat(client.semaphore("exports").tryAcquire()).isEmpty();
+                        }
+                        assertThatThrownBy(() -> client.semaphore("missing").acquire())
+                                .isInstanceOf(SemaphoreException.class);
+                        Map<String, Map<String, Object>> shown =
+                                context.getBean(SemaphoresEndpoint.class).semaphores();
+                        assertThat(shown.get("exports")).containsEntry("refused", 1L);
+                        assertThat(shown.get("missing")).containsEntry("failed", 1L);
+                    });
+        }
     }
 
     @Test
@@ -250,6 +312,26 @@ final class AutoConfigurationTest {
                     });
             assertThat(other.semaphore("exports").availablePermits()).isEqualTo(3);
         }
+    }
+
+    @Test
+    void aChildContextThatClosesLeavesTheClientOfItsParentAlone() {
+        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3")
+                .run(parent -> {
+                    SemaphoreClient client = parent.getBean(SemaphoreClient.class);
+                    Permit held = client.semaphore("exports").acquire();
+                    long start = System.nanoTime();
+                    runner.withParent(parent).run(child -> {
+                        assertThat(child.getBean(SemaphoreClient.class)).isSameAs(client);
+                        client.semaphore("exports").acquire().release();
+                    });
+                    assertThat(Duration.ofNanos(System.nanoTime() - start))
+                            .as("the child does not wait for who holds a permit of its parent's client")
+                            .isLessThan(Duration.ofSeconds(10));
+                    assertThat(held.isValid()).isTrue();
+                    client.semaphore("exports").acquire().release();
+                    held.release();
+                });
     }
 
     @Test

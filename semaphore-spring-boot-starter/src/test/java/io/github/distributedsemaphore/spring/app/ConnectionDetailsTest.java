@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spring.CurrentPermit;
 import io.github.distributedsemaphore.spring.WithPermit;
+import io.github.distributedsemaphore.spring.boot.SemaphoreConnectionDetails;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -158,6 +159,33 @@ final class ConnectionDetailsTest {
     /** A plain connection would fail too, but not for the certificate: it would show the password before. */
     private static void assertNotTrusted(String server, String... properties) {
         assertThatThrownBy(() -> start(server, properties)).hasStackTraceContaining("PKIX path building failed");
+    }
+
+    @Test
+    void hostsMayBeIpv6Addresses() {
+        assertThat(uri("redis", "--spring.data.redis.host=::1")).isEqualTo("redis://[::1]:6379/0");
+        assertThat(uri("redis", "--spring.data.redis.host=[::1]")).isEqualTo("redis://[::1]:6379/0");
+        assertThat(uri(
+                        "redis",
+                        "--spring.data.redis.sentinel.master=main",
+                        "--spring.data.redis.sentinel.nodes=::1:26379,[::2]:26379,a:26379"))
+                .isEqualTo("redis-sentinel://[::1]:26379,[::2]:26379,a:26379/0?master=main");
+        assertThat(uri("redis", "--spring.data.redis.cluster.nodes=::1:7001,[::2]:7002"))
+                .isEqualTo("redis-cluster://[::1]:7001,[::2]:7002");
+        assertThat(uri("rabbit", "--spring.rabbitmq.host=[::1]")).isEqualTo("amqp://[::1]:5672");
+        assertThat(uri("rabbit", "--spring.rabbitmq.addresses=[::1]:5673,b:5674"))
+                .isEqualTo("amqp://[::1]:5673,b:5674");
+    }
+
+    /** The client of the application has taken it by then, without a connection. */
+    private static String uri(String server, String... properties) {
+        String[] all = with(
+                properties,
+                "--spring.autoconfigure.exclude=" + Processes.withoutOther(server),
+                "--spring.main.web-application-type=none");
+        try (ConfigurableApplicationContext context = new SpringApplicationBuilder(App.class).run(all)) {
+            return context.getBean(SemaphoreConnectionDetails.class).uri();
+        }
     }
 
     @Test

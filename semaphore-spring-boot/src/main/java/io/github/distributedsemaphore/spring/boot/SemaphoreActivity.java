@@ -1,25 +1,32 @@
 package io.github.distributedsemaphore.spring.boot;
 
+import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreListener;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
  * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it: a permit whose
  * grant was not seen would make what is held one too few for good. Thread-safe.
  */
-final class SemaphoreActivity implements SemaphoreListener, BeanPostProcessor {
+final class SemaphoreActivity implements BeanPostProcessor {
+    private static final Logger LOG = LoggerFactory.getLogger(SemaphoreActivity.class);
+
     /** An application that makes up names from its data has no end of them. */
     private static final int MOST_NAMES = 100;
 
@@ -41,24 +48,68 @@ final class SemaphoreActivity implements SemaphoreListener, BeanPostProcessor {
     /** Idempotent. */
     void follow(SemaphoreClient client) {
         if (followed.add(client)) {
-            client.addListener(this);
+            client.addListener(new Following(client));
         }
     }
 
-    @Override
-    public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
-        held.incrementAndGet();
-        used(semaphoreName);
-    }
+    /** What one client says. */
+    private final class Following implements SemaphoreListener {
+        private final SemaphoreClient client;
 
-    @Override
-    public void onReleased(String semaphoreName, int slot, long heldNanos) {
-        held.decrementAndGet();
-    }
+        /** A client forgets a semaphore that rests, and its statistics with it, unless somebody has it. */
+        private final Map<String, DistributedSemaphore> kept = new ConcurrentHashMap<>();
 
-    @Override
-    public void onLost(String semaphoreName, int slot, LossCause cause) {
-        held.decrementAndGet();
+        Following(SemaphoreClient client) {
+            this.client = client;
+        }
+
+        @Override
+        public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+            held.incrementAndGet();
+            ended(semaphoreName);
+        }
+
+        @Override
+        public void onRefused(String semaphoreName) {
+            ended(semaphoreName);
+        }
+
+        @Override
+        public void onTimedOut(String semaphoreName, long waitedNanos) {
+            ended(semaphoreName);
+        }
+
+        @Override
+        public void onWithdrawn(String semaphoreName, long waitedNanos) {
+            ended(semaphoreName);
+        }
+
+        @Override
+        public void onFailed(String semaphoreName, long waitedNanos) {
+            ended(semaphoreName);
+        }
+
+        @Override
+        public void onReleased(String semaphoreName, int slot, long heldNanos) {
+            held.decrementAndGet();
+        }
+
+        @Override
+        public void onLost(String semaphoreName, int slot, LossCause cause) {
+            held.decrementAndGet();
+        }
+
+        /** A call for permits has ended, in whichever way. */
+        private void ended(String semaphoreName) {
+            used(semaphoreName);
+            if (!kept.containsKey(semaphoreName) && names.contains(semaphoreName)) {
+                try {
+                    kept.put(semaphoreName, client.semaphore(semaphoreName));
+                } catch (SemaphoreException e) {
+                    LOG.trace("Semaphore '{}' of a closed client is not kept", semaphoreName, e);
+                }
+            }
+        }
     }
 
     void used(String name) {

@@ -5,6 +5,8 @@ import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.spring.WithPermitConfiguration;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +15,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
@@ -42,11 +45,14 @@ public class SemaphoreAutoConfiguration {
     @ConditionalOnMissingBean
     SemaphoreClient semaphoreClient(
             SemaphoreProperties properties, ObjectProvider<SemaphoreConnectionDetails> found, Environment environment) {
-        SemaphoreClientBuilder builder = builder(properties, found);
+        SemaphoreConnectionDetails details = properties.uri() == null
+                ? unique(found)
+                : SemaphoreConnectionDetails.of(properties.uri(), null, null, null);
+        SemaphoreClientBuilder builder = builder(details);
         String label = properties.label() == null
                 ? environment.getProperty("spring.application.name", "")
                 : properties.label();
-        boolean hasLabel = properties.uri() != null && properties.uri().contains("label=");
+        boolean hasLabel = details.uri().contains("label=");
         if (!label.isBlank() && !hasLabel && !properties.settings().containsKey("label")) {
             builder.label(label.substring(0, Math.min(label.length(), LONGEST_LABEL)));
         }
@@ -57,17 +63,17 @@ public class SemaphoreAutoConfiguration {
         return builder.connect();
     }
 
-    private static SemaphoreClientBuilder builder(
-            SemaphoreProperties properties, ObjectProvider<SemaphoreConnectionDetails> found) {
-        if (properties.uri() != null) {
-            return SemaphoreClient.builder(properties.uri());
-        }
+    private static SemaphoreConnectionDetails unique(ObjectProvider<SemaphoreConnectionDetails> found) {
         SemaphoreConnectionDetails details = found.getIfUnique();
         if (details == null) {
             List<String> all =
                     found.stream().map(SemaphoreConnectionDetails::uri).toList();
             throw new NoBackendException(all);
         }
+        return details;
+    }
+
+    private static SemaphoreClientBuilder builder(SemaphoreConnectionDetails details) {
         SemaphoreClientBuilder builder = SemaphoreClient.builder(details.uri());
         if (details.username() != null || details.password() != null) {
             builder.credentials(orEmpty(details.username()), orEmpty(details.password()));
@@ -116,21 +122,37 @@ public class SemaphoreAutoConfiguration {
     }
 
     @Bean
-    SemaphoreLifecycle semaphoreStopsAcquiring(Map<String, SemaphoreClient> clients) {
+    SemaphoreLifecycle semaphoreStopsAcquiring(
+            Map<String, SemaphoreClient> clients, ConfigurableListableBeanFactory beans) {
+        Collection<SemaphoreClient> own = own(clients, beans);
         return new SemaphoreLifecycle(
-                SemaphoreLifecycle.STOP_ACQUIRING, () -> clients.values().forEach(SemaphoreClient::stopAcquiring));
+                SemaphoreLifecycle.STOP_ACQUIRING, () -> own.forEach(SemaphoreClient::stopAcquiring));
+    }
+
+    /** A client of a parent context serves that one, and other children of it, after this context has closed. */
+    private static Collection<SemaphoreClient> own(
+            Map<String, SemaphoreClient> clients, ConfigurableListableBeanFactory beans) {
+        Map<String, SemaphoreClient> own = new LinkedHashMap<>(clients);
+        own.keySet().removeIf(name -> !beans.containsLocalBean(name));
+        return own.values();
     }
 
     @Bean
     SemaphoreLifecycle semaphoreCloses(
-            Map<String, SemaphoreClient> clients, SemaphoreActivity activity, SemaphoreProperties properties) {
+            Map<String, SemaphoreClient> clients,
+            ConfigurableListableBeanFactory beans,
+            SemaphoreActivity activity,
+            SemaphoreProperties properties) {
+        Collection<SemaphoreClient> own = own(clients, beans);
         // A client that was registered as an object, or in a parent of this context, has not passed a post-processor.
         clients.values().forEach(activity::follow);
         return new SemaphoreLifecycle(SemaphoreLifecycle.CLOSE, () -> {
-            if (!activity.awaitNothingHeld(properties.shutdown().awaitHolders())) {
+            // What is held by a parent's client alone does not concern this shutdown.
+            if (!own.isEmpty()
+                    && !activity.awaitNothingHeld(properties.shutdown().awaitHolders())) {
                 LOG.warn("The shutdown gives back {} permits that are still held", activity.held());
             }
-            clients.values().forEach(SemaphoreClient::close);
+            own.forEach(SemaphoreClient::close);
         });
     }
 

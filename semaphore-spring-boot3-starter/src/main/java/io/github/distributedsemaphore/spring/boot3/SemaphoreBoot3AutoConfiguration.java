@@ -70,7 +70,7 @@ public class SemaphoreBoot3AutoConfiguration {
             }
             RedisConnectionDetails.Standalone one = redis.getStandalone();
             if (one != null) {
-                return scheme + "://" + one.getHost() + ":" + one.getPort() + "/" + one.getDatabase();
+                return scheme + "://" + address(one.getHost(), one.getPort()) + "/" + one.getDatabase();
             }
             throw new IllegalStateException(
                     "Spring Boot's connection to Redis is neither to one server nor to sentinels nor to a"
@@ -78,7 +78,7 @@ public class SemaphoreBoot3AutoConfiguration {
         }
 
         private static String hosts(List<RedisConnectionDetails.Node> nodes) {
-            return nodes.stream().map(node -> node.host() + ":" + node.port()).collect(Collectors.joining(","));
+            return nodes.stream().map(node -> address(node.host(), node.port())).collect(Collectors.joining(","));
         }
 
         private static String setting(String name, @Nullable String value) {
@@ -107,7 +107,7 @@ public class SemaphoreBoot3AutoConfiguration {
         SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(
                 RabbitConnectionDetails rabbit, ObjectProvider<RabbitProperties> properties) {
             String hosts = rabbit.getAddresses().stream()
-                    .map(address -> address.host() + ":" + address.port())
+                    .map(node -> address(node.host(), node.port()))
                     .collect(Collectors.joining(","));
             String virtualHost = rabbit.getVirtualHost();
             boolean encrypted = rabbit.getSslBundle() != null
@@ -132,6 +132,11 @@ public class SemaphoreBoot3AutoConfiguration {
             }
             return true;
         }
+    }
+
+    /** Spring Boot gives an IPv6 address with or without its brackets, as the properties have it; a URI needs them. */
+    private static String address(String host, int port) {
+        return (host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host) + ":" + port;
     }
 
     private static String encoded(String text) {
