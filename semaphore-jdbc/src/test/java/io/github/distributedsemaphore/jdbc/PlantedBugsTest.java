@@ -76,13 +76,6 @@ class PlantedBugsTest {
                     "CasSession.java",
                     ".recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))",
                     ".recheck(backend.recheck(outcome))"),
-            support(
-                    "who is called and does not come keeps the others from being called",
-                    "2.1",
-                    "waits behind a waiter that died",
-                    "CasRow.java",
-                    "long end = firstCallEnd(); if (limit == 0) {",
-                    "long end = NEVER; if (limit == 0) {"),
             in(
                     "idle connections stay when the client closes",
                     "16.1",
@@ -121,7 +114,7 @@ class PlantedBugsTest {
             in(
                     "a client connects when it is made",
                     "13.1",
-                    "aClientThatIsMadeWhileTheBackendIsOutOfReach",
+                    "that is made while the backend is out of reach",
                     "JdbcSemaphores.java",
                     "PostgresHints hints = settings.poll().isZero()",
                     """

@@ -173,13 +173,6 @@ class PlantedBugsTest {
                     permit.close();
                     """),
             engine(
-                    "an interrupt ends the close of a client",
-                    "16.1",
-                    "a client whose close has returned",
-                    "EngineClient.java",
-                    "environment.park(this, Long.MAX_VALUE); interrupted |= Thread.interrupted();",
-                    "if (Thread.currentThread().isInterrupted()) { return; } environment.park(this, Long.MAX_VALUE);"),
-            engine(
                     "ensure gives up at the first conflict with others",
                     "8.7",
                     "ensure failed because others",

@@ -105,7 +105,7 @@ class PlantedBugsTest {
                     "if (!withoutReply.isEmpty()) { reconciliation.requireConfirmed"),
             engine(
                     "a permit that was not renewed is said to be taken by the backend",
-                    "6.4",
+                    "13.3",
                     "the cause that the news gives",
                     "Slots.java",
                     "lose(hold, LossCause.NOT_RENEWED_IN_TIME, \"it was not renewed in time\");",

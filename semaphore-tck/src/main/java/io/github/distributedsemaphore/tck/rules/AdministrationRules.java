@@ -356,8 +356,19 @@ public abstract class AdministrationRules {
                     .isInstanceOf(IncompatibleStateException.class)
                     .hasMessageContaining(name));
             assertThat(state.occupant(name)).as("the foreign thing afterwards").isEqualTo(before);
-        } finally {
+        } catch (AssertionError e) {
+            removeAfter(e, state, name);
+            throw e;
+        }
+        state.remove(name);
+    }
+
+    /** What was removed already must not hide why the rule is broken. */
+    private static void removeAfter(AssertionError failure, StateProbe state, String name) {
+        try {
             state.remove(name);
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 
