@@ -24,6 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** A server in memory whose stored state can be reached past its clients, and damaged. */
 public class ProbedServer extends MemoryServer {
+    private static final String FOREIGN = "a list";
+
     private final Map<String, String> damaged = new ConcurrentHashMap<>();
     private volatile String error = "";
 
@@ -81,6 +83,15 @@ public class ProbedServer extends MemoryServer {
     protected void resize(String name, int limit) {
         requireIntact(name);
         super.resize(name, limit);
+    }
+
+    /** What is damaged can be destroyed, which mends it; what is foreign cannot. */
+    @Override
+    protected boolean destroy(String name) {
+        if (FOREIGN.equals(damaged.get(name))) {
+            requireIntact(name);
+        }
+        return super.destroy(name);
     }
 
     /** From now on every call fails for this reason; for none if it is empty. */
@@ -153,7 +164,7 @@ public class ProbedServer extends MemoryServer {
 
         @Override
         public void occupy(String name) {
-            damaged.put(name, "a list");
+            damaged.put(name, FOREIGN);
         }
 
         @Override
