@@ -42,7 +42,7 @@ public abstract class LossRules {
     private static final int RACED_RENEWALS = 3;
 
     /** A quick run does not wait for the renewals of longer leases. */
-    private static final Duration LONGEST_RACE = Duration.ofSeconds(8);
+    private static final Duration LONGEST_RACE = Duration.ofSeconds(5);
 
     @Test
     @Rule({"6.1", "2.11"})
