@@ -9,6 +9,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
  * reason tells of the rest. Thread-safe.
  */
 public final class RuleResults {
+    private static final String IN_PART = "in part: ";
+
     /** The state of a rule. Of two, the later one counts. */
     public enum State {
         /** The harness has not what its tests need. */
@@ -78,9 +80,11 @@ public final class RuleResults {
         boolean later = other.state().compareTo(one.state()) > 0;
         Result more = later ? other : one;
         Result less = later ? one : other;
-        return more.reason().isEmpty() && !less.reason().isEmpty()
-                ? new Result(more.state(), "in part: " + less.reason())
-                : more;
+        if (!more.reason().isEmpty() || less.reason().isEmpty()) {
+            return more;
+        }
+        // Where several JVMs share a run, one of them may have said so already.
+        return new Result(more.state(), (less.reason().startsWith(IN_PART) ? "" : IN_PART) + less.reason());
     }
 
     /**
