@@ -122,15 +122,17 @@ final class RabbitBackend implements SemaphoreBackend {
 
     @Override
     public void close() {
-        mailbox.close();
-        probes.close();
-        connections.close();
+        end(probes::close);
     }
 
     @Override
     public void abort() {
+        end(probes::abort);
+    }
+
+    private void end(Runnable endOfProbes) {
         mailbox.close();
-        probes.abort();
+        endOfProbes.run();
         connections.close();
     }
 }

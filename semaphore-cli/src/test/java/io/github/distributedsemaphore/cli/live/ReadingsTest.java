@@ -196,10 +196,10 @@ final class ReadingsTest {
         SemaphoreClient slow = slow(SemaphoreClient.class, SemaphoreClient.connect(redis.uri()));
         try (Readings readings = new Readings(slow, redis.uri(), List.of(), EVERY)) {
             readings.start(read::add);
-            while (read.isEmpty()) {
+            Awaitility.await().until(() -> {
                 assertThat(readings.latest().trouble()).isEmpty();
-                Thread.sleep(20);
-            }
+                return !read.isEmpty();
+            });
             assertThat(read.take().rows()).hasSize(4);
         }
     }
