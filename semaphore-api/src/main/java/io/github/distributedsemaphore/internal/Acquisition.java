@@ -169,13 +169,13 @@ final class Acquisition {
 
     @GuardedBy("combiner.lock")
     private void putDown(AcquireCall call) {
+        call.submitted(environment.nanoTime(), ledger);
         RuntimeException refusal = queue.refusal();
         if (refusal != null) {
             call.fail(refusal);
             return;
         }
         boolean first = !queue.isAnyoneWaiting();
-        call.submitted(environment.nanoTime(), ledger);
         usage.noted();
         queue.add(call);
         outage.arrived();

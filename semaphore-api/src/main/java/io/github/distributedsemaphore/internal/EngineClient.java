@@ -67,6 +67,10 @@ final class EngineClient implements SemaphoreClient {
             known = semaphores.findOrMake(name, this::abortIfClosed);
         }
         requireOpen();
+        if (acquiringStopped) {
+            // Made since then, perhaps.
+            known.coordinator().stopAcquiring();
+        }
         return known;
     }
 
@@ -102,8 +106,7 @@ final class EngineClient implements SemaphoreClient {
     private EngineSemaphore make(String name) {
         return new EngineSemaphore(
                 new Coordinator(name, backend, settings, environment, retries, listeners, new Combiner.Lock()),
-                backend,
-                this);
+                backend);
     }
 
     @Override
@@ -160,12 +163,6 @@ final class EngineClient implements SemaphoreClient {
     void requireOpen() {
         if (closed.get()) {
             throw Failures.clientClosed();
-        }
-    }
-
-    void requireAcquiring(String name) {
-        if (acquiringStopped && !closed.get()) {
-            throw Failures.stopped(name);
         }
     }
 

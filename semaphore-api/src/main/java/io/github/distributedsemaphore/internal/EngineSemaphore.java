@@ -4,7 +4,6 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
@@ -23,14 +22,12 @@ import org.jspecify.annotations.Nullable;
 final class EngineSemaphore implements DistributedSemaphore {
     private final Coordinator coordinator;
     private final SemaphoreBackend backend;
-    private final EngineClient client;
     private final int maxPermits;
     private final Acquisition acquisition;
 
-    EngineSemaphore(Coordinator coordinator, SemaphoreBackend backend, EngineClient client) {
+    EngineSemaphore(Coordinator coordinator, SemaphoreBackend backend) {
         this.coordinator = coordinator;
         this.backend = backend;
-        this.client = client;
         this.maxPermits = backend.guarantees().maxPermits();
         this.acquisition = coordinator.acquisition();
     }
@@ -46,7 +43,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Permit acquire() throws InterruptedException {
-        return await(1, Deadline.NEVER).get(0);
+        return acquisition.await(1, Deadline.NEVER).get(0);
     }
 
     @Override
@@ -56,7 +53,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<Permit> tryAcquire() {
-        return single(attempt(1));
+        return single(acquisition.attempt(1));
     }
 
     @Override
@@ -66,7 +63,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public PermitGroup acquire(int permits) throws InterruptedException {
-        return group(await(checked(permits), Deadline.NEVER)).orElseThrow();
+        return group(acquisition.await(checked(permits), Deadline.NEVER)).orElseThrow();
     }
 
     @Override
@@ -76,7 +73,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     @Override
     public Optional<PermitGroup> tryAcquire(int permits) {
-        return group(attempt(checked(permits)));
+        return group(acquisition.attempt(checked(permits)));
     }
 
     @Override
@@ -106,11 +103,6 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     private <T> CompletableFuture<T> async(
             int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Duration maxWait) {
-        try {
-            client.requireAcquiring(name());
-        } catch (SemaphoreException e) {
-            return CompletableFuture.failedFuture(e);
-        }
         return acquisition.async(permits, deadline, shape, () -> timeout(permits, maxWait));
     }
 
@@ -119,19 +111,9 @@ final class EngineSemaphore implements DistributedSemaphore {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            return attempt(permits);
+            return acquisition.attempt(permits);
         }
-        return await(permits, deadline(maxWait));
-    }
-
-    private List<HeldPermit> await(int permits, Deadline deadline) throws InterruptedException {
-        client.requireAcquiring(name());
-        return acquisition.await(permits, deadline);
-    }
-
-    private List<HeldPermit> attempt(int permits) {
-        client.requireAcquiring(name());
-        return acquisition.attempt(permits);
+        return acquisition.await(permits, deadline(maxWait));
     }
 
     private Deadline deadline(Duration maxWait) {

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import java.io.IOException;
@@ -136,6 +137,19 @@ class StatisticsTest {
         assertThat(now.failedExchanges()).isEqualTo(1);
         assertThat(told)
                 .containsExactly("refused", "withdrawn after 10 ms", "timed out after 20 ms", "failed after 0 ms");
+    }
+
+    @Test
+    void callsThatComeWhenTheClientTakesNoMorePermitsOrIsClosedHaveFailed() {
+        Stage stage = new Stage(1);
+        stage.client.addListener(new Recorder());
+        stage.client.stopAcquiring();
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(SemaphoreClosedException.class);
+        assertThat(stage.semaphore.statistics().failed()).isEqualTo(1);
+        stage.client.close();
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(SemaphoreClosedException.class);
+        assertThat(stage.semaphore.statistics().failed()).isEqualTo(2);
+        assertThat(told).containsExactly("failed after 0 ms", "failed after 0 ms");
     }
 
     @Test
