@@ -125,6 +125,13 @@ class PlantedBugsTest {
                     "if (current == null || asked.isEmpty()) {",
                     "if (current == null) {"),
             engine(
+                    "each grant begins renewals of its own",
+                    "16.5",
+                    "after 20 other grants",
+                    "SessionKeeper.java",
+                    "renewing = true; environment.schedule",
+                    "environment.schedule"),
+            engine(
                     "the next in the queue is not asked for when the first leaves",
                     "11.2",
                     "were not served",

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.tck.faults.PauseRules;
 import io.github.distributedsemaphore.tck.faults.RestartRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
 import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
+import io.github.distributedsemaphore.tck.faults.TrafficRules;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
@@ -233,6 +234,16 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Hygiene extends HygieneRules {
         /** For JUnit. */
         public Hygiene() {}
+    }
+
+    /** See {@link TrafficRules}. */
+    @Nested
+    @DisplayName("16 Traffic")
+    @Tag("traffic")
+    @Tag("link")
+    public class Traffic extends TrafficRules {
+        /** For JUnit. */
+        public Traffic() {}
     }
 
     /** See {@link CrossProcessRules}. */

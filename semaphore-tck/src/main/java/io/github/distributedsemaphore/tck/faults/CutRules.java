@@ -17,7 +17,6 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
-import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -34,11 +33,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Rules of sections 5, 13 and 16 about a link that is cut and comes back: calls, waiters, connections. */
+/** Rules of sections 5 and 13 about a link that is cut and comes back: calls and waiters. */
 @Section
 public abstract class CutRules {
-    private static final Duration LONGEST_WINDOW = Duration.ofSeconds(5);
-
     /** A client whose link is whole again has what it needs after this time. */
     private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
 
@@ -254,31 +251,6 @@ public abstract class CutRules {
         tck.assertFree(name, 1);
     }
 
-    @Test
-    @Rule({"16.1", "2.3"})
-    void theConnectionsOfAClientEndWithIt(TckFixture tck) {
-        String name = tck.create(1);
-        for (boolean inOrder : new boolean[] {true, false}) {
-            Route route = tck.route();
-            SemaphoreClient client = route.client();
-            tck.take(client.semaphore(name), 1);
-            CompletableFuture<Permit> waiter = client.semaphore(name).acquireAsync();
-            tck.proveNothing("the waiter waits", () -> !waiter.isDone());
-            assertThat(route.proxy().openConnections())
-                    .as("connections of a client that holds and waits")
-                    .isPositive();
-            if (inOrder) {
-                client.close();
-            } else {
-                client.abort();
-            }
-            tck.await(
-                    "the connections of a client that was " + (inOrder ? "closed" : "aborted") + " end",
-                    () -> route.proxy().openConnections() == 0);
-        }
-        new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "the permits of both clients are free");
-    }
-
     private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {
         Task<Permit> waiter = tck.spawn("waiter behind a cut", () -> semaphore.acquire(Duration.ofHours(1)));
         waiter.awaitBlocked();
@@ -345,98 +317,5 @@ public abstract class CutRules {
         tck.await("a waiter is served after two outages", waiter::isDone);
         waiter.join().release();
         tck.assertFree(name, 1);
-    }
-
-    /** A protocol may have heartbeats, so a client that never held anything shows how much a connection says. */
-    @Test
-    @Rule("16.6")
-    void aClientThatHoldsNothingAndWaitsForNothingFallsSilent(TckFixture tck) throws Exception {
-        String name = tck.create(1);
-        Route quiet = tck.route();
-        assertThat(quiet.client().admin().status(name)).isPresent();
-        Route route = tck.route();
-        DistributedSemaphore semaphore = route.client().semaphore(name);
-        Duration window = window(tck);
-        Permit held = semaphore.acquire(tck.patience());
-        Pause.millis(window.toMillis());
-        held.release();
-        // A held slot that was waited for is watched for a little longer.
-        Permit other = tck.take(tck.home().semaphore(name), 1).get(0);
-        assertThat(semaphore.tryAcquire(tck.quiet())).isEmpty();
-        other.release();
-        Pause.millis(window.toMillis());
-        long idleBefore = said(route);
-        long quietBefore = said(quiet);
-        Pause.millis(window.toMillis());
-        long idle = said(route) - idleBefore;
-        long signs = said(quiet) - quietBefore;
-        long perConnection = Math.max(1, (long) Math.ceil((double) signs / connections(quiet)));
-        assertThat(idle)
-                .as(
-                        "messages in %s of a client that holds nothing, on %d connections; one that never held anything sends %d on %d",
-                        window, connections(route), signs, connections(quiet))
-                .isLessThanOrEqualTo(perConnection * connections(route));
-    }
-
-    private static long said(Route route) {
-        return route.proxy().messages(Direction.REQUESTS);
-    }
-
-    private static int connections(Route route) {
-        return Math.max(1, route.proxy().openConnections());
-    }
-
-    /** Long enough for several renewals. */
-    private static Duration window(TckFixture tck) {
-        Duration detection = tck.scaled(tck.guarantees().detectionMax());
-        return detection.compareTo(LONGEST_WINDOW) < 0 ? detection : LONGEST_WINDOW;
-    }
-
-    @Test
-    @Rule("16.5")
-    void reconnectingMultipliesNothing(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        Route route = tck.route();
-        DistributedSemaphore semaphore = route.client().semaphore(name);
-        Duration window = tck.quiet().multipliedBy(2);
-        inUse(tck, route, semaphore, window);
-        int connections = route.proxy().openConnections();
-        long bytes = inUse(tck, route, semaphore, window);
-        int most = connections + 1;
-        int cut = 0;
-        int rounds = tck.rounds(30, 8);
-        for (int i = 0; i < rounds; i++) {
-            // A client may have ended its idle connections itself.
-            cut += route.proxy().cutAny(i % 2 == 0 ? Ending.RESET : Ending.FINISH);
-            Observer.assertWorks(tck, semaphore);
-        }
-        if (cut < rounds / 2) {
-            throw new FaultMissedException("in " + rounds + " rounds there were " + cut + " connections to cut");
-        }
-        tck.await(
-                "reconnecting leaves connections behind: there were " + connections,
-                () -> route.proxy().openConnections() <= most);
-        long afterwards = inUse(tck, route, semaphore, window);
-        assertThat(afterwards)
-                .as("bytes sent by one holder and one waiter in %s, before the reconnections it was %d", window, bytes)
-                .isLessThan(3 * bytes + 3_000);
-        assertThat(route.proxy().openConnections())
-                .as("connections of one client that came back often; before it was %d", connections)
-                .isLessThanOrEqualTo(most);
-    }
-
-    /** One holder and one waiter for a while; how much they had to say. */
-    private static long inUse(TckFixture tck, Route route, DistributedSemaphore semaphore, Duration window)
-            throws Exception {
-        Permit first = tck.take(semaphore, 1).get(0);
-        Permit second = tck.take(semaphore, 1).get(0);
-        Task<Permit> waiter = waiting(tck, semaphore);
-        long before = route.proxy().bytes(Direction.REQUESTS);
-        Pause.millis(window.toMillis());
-        long said = route.proxy().bytes(Direction.REQUESTS) - before;
-        first.release();
-        waiter.result().release();
-        second.release();
-        return said;
     }
 }

@@ -15,6 +15,7 @@ public final class SlowFirst implements ClassOrderer {
             "Cut",
             "Restart",
             "Stall",
+            "Traffic",
             "LostAnswer",
             "Pause",
             "FaultHistory",

@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.tck.faults.CutRules;
 import io.github.distributedsemaphore.tck.faults.IsolationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
+import io.github.distributedsemaphore.tck.faults.TrafficRules;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import java.time.Duration;
 import java.util.Collection;
@@ -125,14 +126,14 @@ enum LinkMutant implements Mutant {
 
     /** Each reconnection leaves a connection behind: curator #460, lettuce #1201. */
     RECONNECTING_LEAVES_CONNECTIONS(
-            CutRules.class,
+            TrafficRules.class,
             "16.5",
             "reconnecting leaves connections behind",
             LinkVariants.linked(BrokenLinks.Hoarding::new)),
 
     /** Each reconnection starts one more that keeps the session alive. */
     RECONNECTING_MULTIPLIES_HEARTBEATS(
-            CutRules.class, "16.5", "bytes sent by one holder", LinkVariants.linked(BrokenLinks.Chatty::new)),
+            TrafficRules.class, "16.5", "bytes sent by one holder", LinkVariants.linked(BrokenLinks.Chatty::new)),
 
     /** One error, and the permit is given up. */
     ONE_ERROR_LOSES_THE_PERMIT(

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.tck.faults.OutageRules;
 import io.github.distributedsemaphore.tck.faults.RestartRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
 import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
+import io.github.distributedsemaphore.tck.faults.TrafficRules;
 import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AccessRules;
@@ -94,6 +95,8 @@ final class Sections {
     static class Isolation extends IsolationRules implements Source {}
 
     static class Stall extends StallRules implements Source {}
+
+    static class Traffic extends TrafficRules implements Source {}
 
     static class Outage extends OutageRules implements Source {}
 
