@@ -236,6 +236,8 @@ final class Exchanges implements Combiner.Work {
         if (queue.isAnyoneWaiting()) {
             wakeups.afterRefusal(result.recheck(), result.ahead());
         }
+        // Who came meanwhile may be the first now, and would wait for a timer.
+        work.headMayHaveChanged();
     }
 
     /** Returns whether it was granted. */

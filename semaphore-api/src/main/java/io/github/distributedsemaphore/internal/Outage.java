@@ -33,8 +33,14 @@ final class Outage {
     /** Why the backend was away when it was asked last; null while it answers. */
     private @Nullable RuntimeException reason;
 
+    /** Why the outcome of the exchange that is found out is unknown; null if there is none. */
+    private @Nullable RuntimeException whyUnknown;
+
     /** When the first request was sent that was not answered. */
     private long since;
+
+    /** How often it was tried again since the backend answered. */
+    private int retried;
 
     private boolean retryPlanned;
     private boolean checkPlanned;
@@ -84,6 +90,10 @@ final class Outage {
             waitOn(batch, failure);
         } else {
             logUnknown(failure);
+            if (reason == null) {
+                since = batch.sent();
+            }
+            whyUnknown = failure;
             work.resolveFirst(batch);
         }
     }
@@ -126,6 +136,7 @@ final class Outage {
         if (mayPass(failure)) {
             began(batch.sent(), failure);
         } else {
+            retries.failed();
             queue.failWaiting(failure);
         }
     }
@@ -180,6 +191,7 @@ final class Outage {
         work.takePending().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
         PendingWork.Batch open = work.unresolved();
         work.resolved();
+        whyUnknown = null;
         if (open != null) {
             open.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
             open.failAttempts(Failures.sessionLost(name, queue.isClosed()));
@@ -202,6 +214,8 @@ final class Outage {
 
     /** The backend answered. */
     void over() {
+        whyUnknown = null;
+        retried = 0;
         if (reason != null) {
             reason = null;
             work.resume();
@@ -218,16 +232,26 @@ final class Outage {
         return reason != null;
     }
 
-    /** Asks again after a while, whether somebody waits or something is to be given back. */
+    /**
+     * Asks again after a while, whether somebody waits or something is to be given back. What the backend refuses has a pause of its
+     * own before it joins the others of this client, whom the backend may serve.
+     */
     private void retryLater() {
-        if (!retryPlanned) {
-            retryPlanned = true;
-            retries.later(() -> combiner.driveAfter(this::retry));
+        if (retryPlanned) {
+            return;
+        }
+        retryPlanned = true;
+        Runnable join = () -> retries.later(() -> combiner.driveAfter(this::retry));
+        if (reason == null && retried > 0) {
+            environment.schedule(join, retries.pause(retried));
+        } else {
+            join.run();
         }
     }
 
     private void retry() {
         retryPlanned = false;
+        retried = Math.min(retried + 1, Retries.MOST_DOUBLINGS);
         work.retry();
     }
 
@@ -238,9 +262,9 @@ final class Outage {
         }
     }
 
-    /** Ends a call whose time is over: it is refused, or fails if the backend does not answer. */
+    /** Ends a call whose time is over: it is refused, or fails if the backend has not answered what it was asked last. */
     void end(AcquireCall call) {
-        RuntimeException why = reason;
+        RuntimeException why = reason == null ? whyUnknown : reason;
         if (why == null) {
             call.refuse();
             return;
@@ -292,6 +316,7 @@ final class Outage {
         private static final long FIRST_NANOS = 20_000_000;
         static final long LONGEST_NANOS = 2_000_000_000;
         private static final long ONE_BY_ONE_NANOS = 1_000_000;
+        private static final int MOST_DOUBLINGS = 16;
 
         private final Environment environment;
         private final Deque<Retry> waiting = new ArrayDeque<>();
@@ -312,9 +337,9 @@ final class Outage {
             }
         }
 
-        /** A request was not answered. */
+        /** A request was not answered, or refused. */
         synchronized void failed() {
-            failures = Math.min(failures + 1, 16);
+            failures = Math.min(failures + 1, MOST_DOUBLINGS);
         }
 
         /** A request was answered. */
@@ -335,10 +360,14 @@ final class Outage {
         private void arm() {
             long delay = ONE_BY_ONE_NANOS;
             if (failures > 0) {
-                delay = jittered(Math.min(FIRST_NANOS << failures, LONGEST_NANOS));
+                delay = pause(failures);
             }
             long earliest = waiting.element().earliest() - environment.nanoTime();
             timer = environment.schedule(this::next, Math.max(delay, earliest));
+        }
+
+        private long pause(int doublings) {
+            return jittered(Math.min(FIRST_NANOS << doublings, LONGEST_NANOS));
         }
 
         private long jittered(long nanos) {

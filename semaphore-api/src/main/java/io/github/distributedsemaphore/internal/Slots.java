@@ -246,8 +246,10 @@ final class Slots {
 
     /** The backend said what a permit is. */
     Verification verified(HeldPermit permit, HoldState answer, boolean exchanging) {
-        if (permit.state() != HeldPermit.State.HELD) {
-            return ended(permit);
+        Verification known = known(permit);
+        if (known != null) {
+            // Also if it ended while the backend was asked.
+            return known;
         }
         SlotHold hold = permit.hold();
         return switch (answer) {

@@ -16,6 +16,9 @@ final class Wakeups {
     /** A watch outlasts its last waiter by this, so that a busy semaphore does not open one for each. */
     private static final long LINGER_NANOS = 50_000_000;
 
+    /** An adapter whose earliest time is past already is not asked without a pause. */
+    private static final long SOONEST_NANOS = 1_000_000;
+
     /** Behind so many clients, one asks so many times more seldom: many have to be served before anything is for it. */
     private static final int FAR_BACK = 16;
 
@@ -132,7 +135,8 @@ final class Wakeups {
         lingerEnd = Deadline.NEVER;
         long longest = farBack && watch != null ? MORE_SELDOM * recheckNanos : recheckNanos;
         long jittered = longest / 2 + environment.random(Math.max(1, longest / 2));
-        by(Deadline.at(environment.nanoTime() + jittered).earlier(earliest));
+        Deadline soonest = Deadline.at(environment.nanoTime() + SOONEST_NANOS);
+        by(Deadline.at(environment.nanoTime() + jittered).earlier(earliest.isBefore(soonest) ? soonest : earliest));
     }
 
     /** Looks again at that time, or earlier. */

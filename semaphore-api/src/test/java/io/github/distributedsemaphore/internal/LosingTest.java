@@ -311,6 +311,15 @@ class LosingTest {
     }
 
     @Test
+    void aPermitWhoseTimeEndsWhileTheBackendIsAskedIsLost() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.after("check", () -> stage.environment.freeze(Stage.LEASE.toNanos()));
+        assertThat(permit.verify()).isEqualTo(Verification.LOST);
+        assertThat(permit.isValid()).isFalse();
+    }
+
+    @Test
     void aPermitThatIsReleasedWhileItIsVerifiedIsReleased() {
         Stage stage = new Stage(1);
         Permit permit = stage.take();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
@@ -156,6 +157,55 @@ class OutageTest {
         int before = stage.calls("resolve");
         stage.passMillis(10_000);
         assertThat(stage.calls("resolve") - before).isBetween(4, 10);
+    }
+
+    @Test
+    void whatTheBackendRefusesIsTriedAgainAtGrowingIntervals() {
+        Stage stage = new Stage(2);
+        Permit permit = stage.take();
+        stage.outage("exchange", new BackendAccessException("no rights any more", null));
+        permit.close();
+        int before = stage.calls("exchange");
+        stage.passMillis(10_000);
+        assertThat(stage.calls("exchange") - before).isBetween(4, 12);
+        stage.outageOver();
+        stage.passMillis(4_000);
+        assertThat(stage.free()).isEqualTo(2);
+    }
+
+    /** The other's answers say nothing of the refused one. */
+    @Test
+    void whatTheBackendRefusesIsTriedAgainAtGrowingIntervalsBesideASemaphoreThatWorks() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.client.admin().create("works", 1);
+        DistributedSemaphore works = stage.client.semaphore("works");
+        stage.outage("exchange", new IncompatibleStateException("a later format", null));
+        permit.close();
+        int tried = 0;
+        for (int i = 0; i < 1_000; i++) {
+            stage.outageOver();
+            works.tryAcquire().orElseThrow().close();
+            stage.outage("exchange", new IncompatibleStateException("a later format", null));
+            int before = stage.calls("exchange");
+            stage.passMillis(10);
+            tried += stage.calls("exchange") - before;
+        }
+        assertThat(tried).isBetween(4, 20);
+    }
+
+    @Test
+    void aCallWhoseTimeEndsWhileItsUnknownOutcomeIsFoundOutIsToldSo() {
+        Stage stage = new Stage(1);
+        stage.before("exchange", () -> {
+            throw new OutcomeUnknownException("sent, perhaps", null);
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofSeconds(3));
+        stage.before("resolve", () -> stage.passMillis(4_000));
+        stage.settle();
+        assertThat(failureOf(waiting)).isInstanceOf(OutcomeUnknownException.class);
+        stage.passMillis(1_000);
+        assertThat(stage.free()).isEqualTo(1);
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import java.time.Duration;
@@ -192,6 +193,41 @@ class WakingUpTest {
         two.cancel(false);
         stage.settle();
         assertThat(one).isCompleted();
+    }
+
+    @Test
+    void whoComesWhileAnotherIsServedIsAskedForAlsoIfAThirdIsRefused() {
+        Stage stage = new Stage(6, "recheck=1m");
+        List<Permit> others = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            others.add(stage.takeAsOther());
+        }
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync();
+        stage.settle();
+        List<CompletableFuture<Permit>> late = new ArrayList<>();
+        stage.before("exchange", () -> late.add(stage.semaphore.acquireAsync()));
+        CompletableFuture<PermitGroup> attempt = stage.semaphore.acquireAsync(6, Duration.ZERO);
+        others.subList(0, 3).forEach(Permit::release);
+        stage.settle();
+        assertThat(attempt).isCompletedExceptionally();
+        assertThat(first).isCompleted();
+        assertThat(late).singleElement().satisfies(call -> assertThat(call).isCompleted());
+    }
+
+    /** An adapter may name a time that is past, such as that of a lease whose end it cannot enter. */
+    @Test
+    void anEarliestTimeThatIsPastIsNoReasonToAskWithoutAPause() {
+        Stage stage = new Stage(1, "recheck=1m");
+        stage.takeAsOther();
+        stage.answers = answer -> answer.toBuilder()
+                .recheck(Deadline.at(stage.environment.nanoTime()))
+                .build();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        int before = stage.calls("exchange");
+        stage.passMillis(100);
+        assertThat(stage.calls("exchange") - before).isBetween(50, 110);
+        waiting.cancel(false);
     }
 
     @Test
