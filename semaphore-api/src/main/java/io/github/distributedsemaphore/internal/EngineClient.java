@@ -135,13 +135,20 @@ final class EngineClient implements SemaphoreClient {
             backend.ping();
             return true;
         });
-        if (!Questions.await(environment, answer, deadline)) {
-            throw new BackendUnavailableException(
-                    "The backend '" + backend.guarantees().backend() + "' did not answer within "
-                            + Durations.format(maxWait),
-                    null);
+        boolean answered = Questions.await(environment, answer, deadline);
+        try {
+            if (!answered) {
+                throw new BackendUnavailableException(
+                        "The backend '" + backend.guarantees().backend() + "' did not answer within "
+                                + Durations.format(maxWait),
+                        null);
+            }
+            Questions.result(answer);
+        } catch (BackendUnavailableException e) {
+            // A connection that its own client closed is no failure of the backend.
+            requireOpen();
+            throw e;
         }
-        Questions.result(answer);
     }
 
     @Override
