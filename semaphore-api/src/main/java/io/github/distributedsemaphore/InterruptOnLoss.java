@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.internal.HeldPermit;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,11 +30,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InterruptOnLoss implements AutoCloseable {
     private final Thread worker = Thread.currentThread();
+    private final Holding holding;
+    private final Consumer<PermitLoss> listener = this::lost;
     private @Nullable PermitLoss loss;
     private boolean interrupting;
     private boolean closed;
 
-    private InterruptOnLoss() {}
+    private InterruptOnLoss(Holding holding) {
+        this.holding = holding;
+    }
 
     /**
      * Begins to guard the calling thread. If a permit is lost already the interrupt comes soon.
@@ -42,8 +48,8 @@ public final class InterruptOnLoss implements AutoCloseable {
      */
     @CheckReturnValue
     public static InterruptOnLoss guard(Holding holding) {
-        InterruptOnLoss guard = new InterruptOnLoss();
-        holding.onLost(guard::lost);
+        InterruptOnLoss guard = new InterruptOnLoss(holding);
+        holding.onLost(guard.listener);
         return guard;
     }
 
@@ -83,7 +89,12 @@ public final class InterruptOnLoss implements AutoCloseable {
 
     /** Ends the guard and takes its own interrupt back. Idempotent. */
     @Override
-    public synchronized void close() {
+    public void close() {
+        end();
+        HeldPermit.forget(holding, listener);
+    }
+
+    private synchronized void end() {
         closed = true;
         takeBack();
     }

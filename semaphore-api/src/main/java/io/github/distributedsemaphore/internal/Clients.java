@@ -79,7 +79,8 @@ public final class Clients {
     private static SemaphoreClient orClose(SemaphoreBackend backend, Supplier<SemaphoreClient> start) {
         try {
             return start.get();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // An Error too: the client may find no thread for its timer.
             backend.close();
             throw e;
         }

@@ -172,23 +172,12 @@ final class Combiner {
     /** Works from a step that was taken, then waits for other threads that work, until done. An interrupt is kept for the caller. */
     void driveUntil(@Nullable Step first, BooleanSupplier done) {
         drive(first, done, null);
-        awaitUninterruptibly(done);
+        environment.awaitUninterruptibly(this, done);
     }
 
     /** Waits until no step is under way, which is bounded by the backend. */
     void awaitRest() {
-        awaitUninterruptibly(this::isAtRest);
-    }
-
-    private void awaitUninterruptibly(BooleanSupplier done) {
-        boolean interrupted = false;
-        while (!done.getAsBoolean()) {
-            environment.park(this, Long.MAX_VALUE);
-            interrupted |= Thread.interrupted();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        environment.awaitUninterruptibly(this, this::isAtRest);
     }
 
     private boolean isAtRest() {

@@ -26,7 +26,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -135,13 +134,20 @@ final class EngineClient implements SemaphoreClient {
             backend.ping();
             return true;
         });
-        if (!Questions.await(environment, answer, deadline)) {
-            throw new BackendUnavailableException(
-                    "The backend '" + backend.guarantees().backend() + "' did not answer within "
-                            + Durations.format(maxWait),
-                    null);
+        boolean answered = Questions.await(environment, answer, deadline);
+        try {
+            if (!answered) {
+                throw new BackendUnavailableException(
+                        "The backend '" + backend.guarantees().backend() + "' did not answer within "
+                                + Durations.format(maxWait),
+                        null);
+            }
+            Questions.result(answer);
+        } catch (BackendUnavailableException e) {
+            // A connection that its own client closed is no failure of the backend.
+            requireOpen();
+            throw e;
         }
-        Questions.result(answer);
     }
 
     @Override
@@ -179,7 +185,7 @@ final class EngineClient implements SemaphoreClient {
             end(Coordinator::close, SemaphoreBackend::close);
         } else {
             awaitingEnd.add(Thread.currentThread());
-            await(() -> ended);
+            environment.awaitUninterruptibly(this, () -> ended);
         }
     }
 
@@ -215,7 +221,7 @@ final class EngineClient implements SemaphoreClient {
             quietly(first.name(), () -> how.accept(first));
             left.decrementAndGet();
         }
-        await(() -> left.get() == 0);
+        environment.awaitUninterruptibly(this, () -> left.get() == 0);
     }
 
     /** What an adapter throws must not keep the rest from being closed. */
@@ -224,18 +230,6 @@ final class EngineClient implements SemaphoreClient {
             end.run();
         } catch (RuntimeException | Error e) {
             LOG.warn("The end of '{}' failed; the rest of the client is closed", what, e);
-        }
-    }
-
-    /** Waits; an interrupt is kept for the caller. */
-    private void await(BooleanSupplier over) {
-        boolean interrupted = false;
-        while (!over.getAsBoolean()) {
-            environment.park(this, Long.MAX_VALUE);
-            interrupted |= Thread.interrupted();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 

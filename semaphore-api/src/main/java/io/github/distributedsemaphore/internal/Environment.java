@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,23 @@ public interface Environment {
      * @param nanos the longest in nanoseconds; {@link Long#MAX_VALUE} has no end
      */
     void park(Object blocker, long nanos);
+
+    /**
+     * Parks until something is true. An interrupt is kept for the caller.
+     *
+     * @param blocker as for {@link #park}
+     * @param over whether it is true; the thread that makes it true unparks this one afterwards
+     */
+    default void awaitUninterruptibly(Object blocker, BooleanSupplier over) {
+        boolean interrupted = false;
+        while (!over.getAsBoolean()) {
+            park(blocker, Long.MAX_VALUE);
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
 
     /**
      * Wakes a thread, or has its next {@link #park} return at once.

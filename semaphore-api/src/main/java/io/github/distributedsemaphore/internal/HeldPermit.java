@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Fence;
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * A permit and its life: HELD, then RELEASED or LOST, once and for good. The state changes under the coordinator's lock and
  * may be read by any thread.
  */
-final class HeldPermit implements Permit {
+public final class HeldPermit implements Permit {
     enum State {
         HELD,
         RELEASED,
@@ -133,6 +134,21 @@ final class HeldPermit implements Permit {
         listeners.add(listener);
     }
 
+    /**
+     * Takes back what {@link Holding#onLost} was given, so that a permit that is held for long keeps nothing of the jobs that it
+     * has outlived. A holding of another origin keeps the listener. Thread-safe, does not block.
+     *
+     * @param holding the holding
+     * @param listener the very object that it was given; is not called for losses from now on
+     */
+    public static void forget(Holding holding, Consumer<? super PermitLoss> listener) {
+        if (holding instanceof HeldPermit permit) {
+            permit.listeners.remove(listener);
+        } else if (holding instanceof Group group) {
+            group.permits.forEach(permit -> permit.listeners.remove(listener));
+        }
+    }
+
     @Override
     public ReleaseOutcome release() {
         return owner.release(List.of(this)).get(0).outcome();
@@ -177,6 +193,13 @@ final class HeldPermit implements Permit {
             }
             if (known != null) {
                 tell(listener, known);
+            }
+        }
+
+        synchronized void remove(Consumer<? super PermitLoss> listener) {
+            // Without listeners the list is one that cannot be changed.
+            if (!listeners.isEmpty()) {
+                listeners.removeIf(one -> one == listener);
             }
         }
 

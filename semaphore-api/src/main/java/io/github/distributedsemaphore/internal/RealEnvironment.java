@@ -9,6 +9,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -89,12 +90,28 @@ final class RealEnvironment implements Environment {
             code.run();
             return;
         }
+        Runnable once = once(code);
         try {
-            callbacks.execute(() -> runLogged(code));
+            callbacks.execute(() -> runLogged(once));
         } catch (RejectedExecutionException e) {
             LOG.debug("The executor for callbacks refuses one, it runs on a thread of the client", e);
-            code.run();
+            once.run();
+        } catch (Throwable e) {
+            // Of any kind: a pool that can make no thread throws an Error, and a callback that is dropped could keep a
+            // permit for ever.
+            LOG.warn("The executor for callbacks failed, the callback runs on a thread of the client", e);
+            once.run();
         }
+    }
+
+    /** A pool may fail after it has taken a task, and run that task later. A second run would release a permit that was delivered. */
+    private static Runnable once(Runnable code) {
+        AtomicBoolean begun = new AtomicBoolean();
+        return () -> {
+            if (begun.compareAndSet(false, true)) {
+                code.run();
+            }
+        };
     }
 
     private static void runLogged(Runnable task) {

@@ -85,6 +85,28 @@ class ClientsTest {
     }
 
     @Test
+    void aBackendIsClosedIfItsClientFindsNoThread() {
+        class Starved extends MemoryBackend implements Environment.Source {
+            Starved() {
+                super(new MemoryServer(), new HolderInfo("host", 1, ""));
+            }
+
+            @Override
+            public Environment environment() {
+                throw new OutOfMemoryError("unable to create native thread (by the test)");
+            }
+
+            @Override
+            public void close() {
+                closed.incrementAndGet();
+            }
+        }
+        assertThatThrownBy(() -> SemaphoreClient.builder(new Starved()).connect())
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(closed).hasValue(1);
+    }
+
+    @Test
     void theBoundsThemselvesAreTaken() {
         builder().handOffs(10_000).handOffTime(Duration.ofSeconds(10)).connect().close();
         builder().handOffs(0).handOffTime(Duration.ZERO).connect().close();

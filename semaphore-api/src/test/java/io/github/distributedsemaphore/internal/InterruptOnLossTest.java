@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.InterruptOnLoss;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
@@ -13,6 +14,8 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import java.lang.ref.WeakReference;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -102,6 +105,25 @@ class InterruptOnLossTest {
         assertThat(Thread.interrupted()).isFalse();
         assertThat(guard.loss().orElseThrow().slot()).isEqualTo(2);
         guard.close();
+    }
+
+    @Test
+    void aClosedGuardIsForgottenAlthoughItsPermitIsHeldOn() {
+        permit.close();
+        PermitGroup group = stage.semaphore.tryAcquire(2).orElseThrow();
+        List<WeakReference<InterruptOnLoss>> closed =
+                List.of(closedGuard(group), closedGuard(group.permits().get(0)));
+        await().untilAsserted(() -> {
+            System.gc();
+            assertThat(closed).allMatch(guard -> guard.get() == null);
+        });
+        assertThat(group.isValid()).isTrue();
+    }
+
+    private static WeakReference<InterruptOnLoss> closedGuard(Holding holding) {
+        InterruptOnLoss guard = InterruptOnLoss.guard(holding);
+        guard.close();
+        return new WeakReference<>(guard);
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.PermitLoss;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class LossListenersTest {
@@ -44,6 +45,19 @@ class LossListenersTest {
         environment.settle();
         assertThat(told).containsExactly(LOSS);
         assertThat(environment.thrown()).hasSize(1);
+    }
+
+    @Test
+    void oneThatIsRemovedIsNotTold() {
+        Consumer<PermitLoss> removed = told::add;
+        listeners.remove(removed);
+        listeners.add(removed);
+        listeners.add(told::add);
+        listeners.remove(removed);
+        listeners.lost(LOSS);
+        listeners.remove(removed);
+        environment.settle();
+        assertThat(told).containsExactly(LOSS);
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -340,14 +342,57 @@ class RealThreadsTest {
 
     @Test
     void anExecutorThatRefusesCallbacksStopsNothing() throws Exception {
-        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
         ExecutorService full = Executors.newSingleThreadExecutor();
         full.shutdown();
+        callsEndOver(full);
+    }
+
+    @Test
+    void anExecutorThatFailsStopsNothing() throws Exception {
+        callsEndOver(task -> {
+            throw new OutOfMemoryError("unable to create native thread (by the test)");
+        });
+        callsEndOver(task -> {
+            throw new IllegalStateException("an executor's bug");
+        });
+    }
+
+    @Test
+    void anExecutorThatFailsAfterItRanACallbackLeavesThePermitToTheApplication() throws Exception {
+        callsEndOver(task -> {
+            task.run();
+            throw new IllegalStateException("an executor's bug");
+        });
+    }
+
+    private void callsEndOver(Executor callbacks) throws Exception {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
         try (SemaphoreClient calling =
-                SemaphoreClient.builder(backend).callbackExecutor(full).connect()) {
+                SemaphoreClient.builder(backend).callbackExecutor(callbacks).connect()) {
             Permit permit = calling.semaphore(NAME).acquireAsync().get(10, TimeUnit.SECONDS);
+            assertThat(permit.verifyAsync().get(10, TimeUnit.SECONDS)).isEqualTo(Verification.HELD);
             assertThat(permit.releaseAsync().get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseOutcome.RELEASED);
+            Permit revoked = calling.semaphore(NAME).acquire();
+            CountDownLatch told = new CountDownLatch(1);
+            revoked.onLost(loss -> told.countDown());
+            server.revoke(NAME, 1, "because");
+            assertThat(told.await(10, TimeUnit.SECONDS)).isTrue();
         }
+    }
+
+    @Test
+    void whatAnExecutorKeepsAlthoughItFailsRunsOnce() {
+        List<Runnable> kept = new ArrayList<>();
+        Environment environment = new RealEnvironment(task -> {
+            kept.add(task);
+            throw new IllegalStateException("an executor's bug");
+        });
+        AtomicInteger runs = new AtomicInteger();
+        environment.callBack(runs::incrementAndGet);
+        kept.forEach(Runnable::run);
+        assertThat(kept).hasSize(1);
+        assertThat(runs).hasValue(1);
+        environment.close();
     }
 
     @Test

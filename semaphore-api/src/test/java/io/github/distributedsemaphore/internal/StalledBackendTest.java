@@ -24,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -177,6 +178,27 @@ class StalledBackendTest {
             refused.abort();
             assertThatThrownBy(() -> refused.ping(Duration.ofSeconds(10))).isInstanceOf(SemaphoreClosedException.class);
         }
+    }
+
+    @Test
+    void aPingThatMeetsTheEndOfItsClientSaysThatItIsClosed() {
+        pingEndsAsClosed(() -> {
+            throw new BackendUnavailableException("the connection is closed", null);
+        });
+        pingEndsAsClosed(this::standStill);
+    }
+
+    private void pingEndsAsClosed(Runnable afterTheEnd) {
+        AtomicReference<SemaphoreClient> ending = new AtomicReference<>();
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, "")) {
+            @Override
+            public void ping() {
+                ending.get().abort();
+                afterTheEnd.run();
+            }
+        };
+        ending.set(SemaphoreClient.builder(backend).connect());
+        assertThatThrownBy(() -> ending.get().ping(Duration.ofSeconds(2))).isInstanceOf(SemaphoreClosedException.class);
     }
 
     @Test

@@ -125,7 +125,7 @@ class PlantedBugsTest {
                     "16.1",
                     "several closes",
                     "EngineClient.java",
-                    "end(Coordinator::close, SemaphoreBackend::close); } else { awaitingEnd.add(Thread.currentThread()); await(() -> ended); }",
+                    "end(Coordinator::close, SemaphoreBackend::close); } else { awaitingEnd.add(Thread.currentThread()); environment.awaitUninterruptibly(this, () -> ended); }",
                     "end(Coordinator::close, SemaphoreBackend::close); }"),
             engine(
                     "asking for a semaphore while its client closes aborts it",
