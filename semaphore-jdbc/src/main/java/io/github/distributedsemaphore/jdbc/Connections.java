@@ -46,15 +46,7 @@ final class Connections implements AutoCloseable {
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
     private final AtomicBoolean looking = new AtomicBoolean();
-    /** Its threads end by themselves after a second without work: one that hangs in a driver could not be ended anyway. */
-    private final Executor threads = new ThreadPoolExecutor(
-            0,
-            Integer.MAX_VALUE,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            task -> daemon(task, "semaphore-jdbc-calls"));
-
+    private final Executor threads;
     private volatile boolean closed;
 
     /**
@@ -67,11 +59,27 @@ final class Connections implements AutoCloseable {
      * @param where what they lead to, for messages
      */
     Connections(Callable<Connection> opener, Duration timeout, int kept, String where) {
+        this(opener, timeout, kept, where, ownThreads());
+    }
+
+    Connections(Callable<Connection> opener, Duration timeout, int kept, String where, Executor threads) {
+        this.threads = threads;
         this.opener = opener;
         this.timeout = timeout;
         this.kept = kept;
         this.where = where;
         this.places = new Semaphore(kept == 0 ? Integer.MAX_VALUE : kept, true);
+    }
+
+    /** They end by themselves after a second without work: one that hangs in a driver could not be ended anyway. */
+    private static Executor ownThreads() {
+        return new ThreadPoolExecutor(
+                0,
+                Integer.MAX_VALUE,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                task -> daemon(task, "semaphore-jdbc-calls"));
     }
 
     Deadline deadline() {
@@ -161,10 +169,8 @@ final class Connections implements AutoCloseable {
     /** Does something on a connection that is aborted when it takes too long: then this throws. */
     <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
         calls.put(connection, end);
-        if (looking.compareAndSet(false, true)) {
-            threads.execute(this::abortOverdue);
-        }
         try {
+            startLooking();
             return work.with(connection);
         } finally {
             if (calls.remove(connection) == null) {
@@ -173,25 +179,48 @@ final class Connections implements AutoCloseable {
         }
     }
 
+    /** If no thread can be started, the call fails before it is sent, and the next one tries again. */
+    private void startLooking() {
+        if (looking.compareAndSet(false, true)) {
+            try {
+                threads.execute(this::abortOverdue);
+            } catch (RuntimeException | Error e) {
+                looking.set(false);
+                throw e;
+            }
+        }
+    }
+
     /** Goes on for as long as there are calls. */
     private void abortOverdue() {
         do {
             LockSupport.parkNanos(this, LOOK_NANOS);
-            long now = System.nanoTime();
-            calls.forEach((connection, end) -> {
-                if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
-                    // On a thread of its own, because MariaDB's driver asks the server to end the call.
-                    threads.execute(() -> abort(connection));
-                }
-            });
-            looking.set(false);
+            try {
+                long now = System.nanoTime();
+                calls.forEach((connection, end) -> {
+                    if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
+                        abortElsewhere(connection);
+                    }
+                });
+            } finally {
+                looking.set(false);
+            }
         } while (!calls.isEmpty() && looking.compareAndSet(false, true));
+    }
+
+    /** On a thread of its own, because MariaDB's driver asks the server to end the call; on this one if there is no other. */
+    private void abortElsewhere(Connection connection) {
+        try {
+            threads.execute(() -> abort(connection));
+        } catch (RuntimeException | Error e) {
+            abort(connection);
+        }
     }
 
     static void abort(Connection connection) {
         try {
             connection.abort(Runnable::run);
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             // What cannot be aborted is ended by its driver, or by the other side.
         }
     }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -28,18 +29,31 @@ final class PostgresHints implements AutoCloseable {
 
     private final Connections connections;
     private final String channel;
+    private final Executor threads;
     private final Map<Consumer<String>, String> watched = new ConcurrentHashMap<>();
     private volatile boolean closed;
     private boolean listening;
 
     PostgresHints(Connections connections, String table) {
+        this(
+                connections,
+                table,
+                task -> Connections.daemon(task, "semaphore-jdbc-listen").start());
+    }
+
+    PostgresHints(Connections connections, String table, Executor threads) {
+        this.threads = threads;
         this.connections = connections;
         this.channel = channel(table);
     }
 
-    /** One for each table: the name of the semaphore is sent along. A channel that two share costs needless hints only. */
+    /**
+     * One for each name of a table: the name of the semaphore is sent along. The schema does not count, because it is left out where it is
+     * the default one. A channel that two tables share costs needless hints only.
+     */
     static String channel(String table) {
-        return "semaphore_" + Integer.toHexString(table.hashCode());
+        String withoutSchema = table.substring(table.indexOf('.') + 1);
+        return "semaphore_" + Integer.toHexString(withoutSchema.hashCode());
     }
 
     BackendSession.Watch watch(String name, Consumer<String> hint) {
@@ -50,8 +64,12 @@ final class PostgresHints implements AutoCloseable {
 
     private synchronized void startListening() {
         if (!listening) {
-            listening = true;
-            Connections.daemon(this::listen, "semaphore-jdbc-listen").start();
+            try {
+                threads.execute(this::listen);
+                listening = true;
+            } catch (RuntimeException | Error e) {
+                LOG.warn("Nobody listens until the next call waits, so waiters ask by their timers", e);
+            }
         }
     }
 
@@ -60,18 +78,29 @@ final class PostgresHints implements AutoCloseable {
         return listening;
     }
 
+    /** Ends when nobody waits and at nothing else: every waiter of this client depends on it. */
     private void listen() {
         long pause = FIRST_PAUSE_NANOS;
         while (goesOn()) {
-            try {
-                listenOnce();
+            if (hasListened()) {
                 pause = FIRST_PAUSE_NANOS;
-            } catch (SQLException | SemaphoreException e) {
-                LOG.debug("Hints are missing for a while: {}", e.toString());
+            } else {
                 LockSupport.parkNanos(this, pause);
                 pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
             }
         }
+    }
+
+    private boolean hasListened() {
+        try {
+            listenOnce();
+            return true;
+        } catch (SQLException | SemaphoreException e) {
+            LOG.debug("Hints are missing for a while: {}", e.toString());
+        } catch (RuntimeException | Error e) {
+            LOG.warn("Hints are missing for a while; waiters ask by their timers", e);
+        }
+        return false;
     }
 
     /** Listens until nobody has waited for a while. */

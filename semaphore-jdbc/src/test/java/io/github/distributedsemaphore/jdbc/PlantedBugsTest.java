@@ -46,7 +46,7 @@ class PlantedBugsTest {
                     "7.2",
                     "granted while the link stalled",
                     "CasRow.java",
-                    "long first = Math.max(lastEpoch + 1, clock * EPOCHS_PER_MILLI);",
+                    "long first = Math.max(lastEpoch + 1, earliest * EPOCHS_PER_MILLI);",
                     "long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);"),
             support(
                     "a grant that is found out later is not extended",

@@ -71,7 +71,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     /** A damaged row is listed, so that it can be found. */
     private boolean exists(String name, CasStore.Entry entry) {
         try {
-            CasRow row = CasRow.parse(name, entry, entry.clockMillis(), 0);
+            CasRow row = CasRow.parse(name, entry, entry.clockMillis(), entry.clockMillis(), 0);
             if (row.isGone()) {
                 backend.tendLater(name, OptionalLong.of(0));
             }

@@ -115,8 +115,19 @@ public final class CasBackend implements SemaphoreBackend {
         }
     }
 
-    /** What was seen of an entry, and when the request was sent that brought it, by {@link System#nanoTime}. */
-    record Seen(CasStore.Entry entry, long sent) {
+    /** What was seen of an entry, when the request was sent that brought it, and when its answer was there, by {@link System#nanoTime}. */
+    record Seen(CasStore.Entry entry, long sent, long received) {
+        /** Of an answer that has just come. */
+        Seen(CasStore.Entry entry, long sent) {
+            this(entry, sent, System.nanoTime());
+        }
+
+        /** The earliest that the server's clock can show now: it was read before the answer came. */
+        long earliestClock() {
+            long passed = (System.nanoTime() - received) / 1_000_000;
+            return entry.clockMillis() + Math.max(0, passed - passed / RATE_MARGIN - CUT_MILLIS);
+        }
+
         /** The latest that the server's clock can show now. */
         long latestClock() {
             return entry.clockMillis() + (System.nanoTime() - sent) / 1_000_000 + 1;
@@ -234,7 +245,7 @@ public final class CasBackend implements SemaphoreBackend {
     }
 
     private CasRow row(String name, Seen seen) {
-        return CasRow.parse(name, seen.entry(), seen.latestClock(), leaseMillis);
+        return CasRow.parse(name, seen.entry(), seen.earliestClock(), seen.latestClock(), leaseMillis);
     }
 
     private Seen read(String name, Deadline end) {

@@ -73,6 +73,7 @@ final class CasRow {
 
     final long clock;
     final long now;
+    private final long earliest;
 
     /** When a lease ends that begins, or is extended, now. */
     final long leaseEnd;
@@ -87,8 +88,9 @@ final class CasRow {
     private boolean changed;
     private boolean refused;
 
-    private CasRow(CasStore.Entry entry, long now, long leaseMillis) {
+    private CasRow(CasStore.Entry entry, long earliest, long now, long leaseMillis) {
         this.clock = entry.clockMillis();
+        this.earliest = earliest;
         this.now = now;
         this.leaseEnd = now + leaseMillis;
     }
@@ -96,10 +98,11 @@ final class CasRow {
     /**
      * Reads a row.
      *
-     * @param now the latest that the server's clock can show now; the clock in the entry is that of when it was seen
+     * @param earliest the earliest that the server's clock can show now; the clock in the entry is that of when it was seen
+     * @param now the latest that it can show now
      */
-    static CasRow parse(String name, CasStore.Entry entry, long now, long leaseMillis) {
-        CasRow row = new CasRow(entry, now, leaseMillis);
+    static CasRow parse(String name, CasStore.Entry entry, long earliest, long now, long leaseMillis) {
+        CasRow row = new CasRow(entry, earliest, now, leaseMillis);
         if (entry.version() == 0) {
             return row;
         }
@@ -316,12 +319,13 @@ final class CasRow {
     }
 
     /**
-     * Epochs follow the clock of when the row was seen, not an estimate of what it shows now. An estimate may be ahead. Nothing is
-     * left of a semaphore that was removed, so the next one of its name would begin with lower epochs.
+     * Epochs follow the earliest that the clock can show now. One that ran ahead would be above those of the next semaphore of this
+     * name, for nothing is left of one that was removed. The clock of when the row was seen is up to ten seconds behind: upon a replica
+     * that lacks the last grants, epochs would be below theirs.
      */
     private Hold next(int slot, int epochs) {
-        long first = Math.max(lastEpoch + 1, clock * EPOCHS_PER_MILLI);
-        long room = (clock + 1) * EPOCHS_PER_MILLI - first;
+        long first = Math.max(lastEpoch + 1, earliest * EPOCHS_PER_MILLI);
+        long room = (earliest + 1) * EPOCHS_PER_MILLI - first;
         lastEpoch = first + Math.max(1, Math.min(epochs, room)) - 1;
         return new Hold(slot, first, lastEpoch);
     }

@@ -173,9 +173,15 @@ final class CasSession implements BackendSession {
         if (ended) {
             throw new BackendUnavailableException("This session was aborted", null, name);
         }
-        CasBackend.Outcome outcome = backend.change(name, known, Deadline.after(System.nanoTime(), time), body);
-        seen = outcome.seen();
-        return outcome;
+        try {
+            CasBackend.Outcome outcome = backend.change(name, known, Deadline.after(System.nanoTime(), time), body);
+            seen = outcome.seen();
+            return outcome;
+        } catch (RuntimeException e) {
+            // The server that answers next may be another one.
+            seen = null;
+            throw e;
+        }
     }
 
     @Override

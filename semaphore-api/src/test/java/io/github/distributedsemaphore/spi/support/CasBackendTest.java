@@ -229,6 +229,54 @@ class CasBackendTest {
         assertThat(take(session, 1).get(0).epoch()).isGreaterThan(before.get(1).lastEpoch());
     }
 
+    /** Grants one permit upon what was seen {@code age} ago, by an answer that had taken a while. */
+    private Hold grantUpon(CasStore.Entry known, Duration age, Duration answerTook) {
+        long received = System.nanoTime() - age.toNanos();
+        CasBackend.Seen seen = new CasBackend.Seen(known, received - answerTook.toNanos(), received);
+        List<Answer> answers = new ArrayList<>();
+        CasBackend.Outcome unused = backend.change("jobs", seen, backend.deadline(), row -> {
+            answers.clear();
+            answers.add(row.grant("remembers", backend.settings.self(), 1, 1, false));
+        });
+        return ((Answer.Granted) answers.get(0)).holds().get(0);
+    }
+
+    @Test
+    void epochsRiseOverAFailOverAlsoForAClientThatRemembersTheRow() {
+        CasStore.Entry replicated = backend.look("jobs").seen().entry();
+        store.passes(5_000);
+        Hold notReplicated = take(client().open("jobs", new Silent()), 1).get(0);
+        store.failOver("jobs", replicated);
+        store.passes(3_000);
+
+        Hold next = grantUpon(replicated, Duration.ofSeconds(8), Duration.ZERO);
+
+        assertThat(next.epoch()).isGreaterThan(notReplicated.lastEpoch());
+    }
+
+    @Test
+    void theTimeThatAnAnswerTookPutsEpochsNotAheadOfTheClock() {
+        CasStore.Entry known = backend.look("jobs").seen().entry();
+        store.passes(1_000);
+
+        Hold granted = grantUpon(known, Duration.ofSeconds(1), Duration.ofSeconds(7));
+
+        assertThat(granted.lastEpoch() / CasRow.EPOCHS_PER_MILLI).isLessThanOrEqualTo(known.clockMillis() + 1_000);
+    }
+
+    /** The server that answers next may be a replica that lacks what this client has seen. */
+    @Test
+    void aFailedRenewalForgetsTheRow() {
+        List<Hold> held = take(session, 1);
+        store.expect(Fate.REQUEST_LOST);
+        assertThatThrownBy(() -> session.renew(held)).isInstanceOf(OutcomeUnknownException.class);
+        store.requests.set(0);
+
+        List<Hold> unused = take(session, 1);
+
+        assertThat(store.requests).as("a read and a write").hasValue(2);
+    }
+
     @Test
     void whatIsDestroyedInTheMillisecondOfAGrantIsRemovedAfterIt() {
         ExchangeResult unused = session.exchange(request(take(session, 2)));

@@ -42,6 +42,11 @@ final class FaultyStore implements CasStore {
         entries.put(name, new Entry(value, ++lastVersion, 0));
     }
 
+    /** A replica takes over that has this content, with its version, as the last one. */
+    synchronized void failOver(String name, Entry replicated) {
+        entries.put(name, replicated);
+    }
+
     synchronized String text(String name) {
         return now(name).value();
     }

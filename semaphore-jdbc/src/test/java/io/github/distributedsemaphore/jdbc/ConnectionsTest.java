@@ -1,0 +1,70 @@
+package io.github.distributedsemaphore.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.Deadline;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** An overdue call ends, also on a machine that has no thread to spare for a moment. */
+class ConnectionsTest {
+    private final CountDownLatch aborted = new CountDownLatch(1);
+
+    private final Connection hangs = (Connection) Proxy.newProxyInstance(
+            ConnectionsTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
+                return switch (method.getName()) {
+                    case "hashCode" -> System.identityHashCode(self);
+                    case "equals" -> self == arguments[0];
+                    case "abort" -> {
+                        aborted.countDown();
+                        yield null;
+                    }
+                    default -> throw new SQLException(method.getName() + " is not expected");
+                };
+            });
+
+    private static Connections connections(FailingThreads threads) {
+        return new Connections(
+                () -> {
+                    throw new SQLException("no connection is wanted");
+                },
+                Duration.ofSeconds(1),
+                1,
+                "the test",
+                threads);
+    }
+
+    /** A call that its server does not answer; returns whether it was ended. */
+    private boolean call(Connections connections) throws SQLException {
+        Deadline end = Deadline.after(System.nanoTime(), Duration.ofMillis(100));
+        return connections.bounded(hangs, end, connection -> {
+            try {
+                return aborted.await(10, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new SQLException(e);
+            }
+        });
+    }
+
+    @Test
+    void anOverdueCallEndsAlsoAfterOneThatGotNoThread() throws SQLException {
+        Connections connections = connections(new FailingThreads(1));
+        assertThatThrownBy(() -> call(connections)).isInstanceOf(InternalError.class);
+
+        assertThat(call(connections)).as("whether the call was ended").isTrue();
+    }
+
+    @Test
+    void anOverdueCallEndsAlsoIfThereIsNoThreadToEndIt() throws SQLException {
+        assertThat(call(connections(new FailingThreads(2))))
+                .as("whether the call was ended")
+                .isTrue();
+    }
+}
