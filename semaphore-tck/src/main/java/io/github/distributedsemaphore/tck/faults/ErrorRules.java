@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.LossCause;
@@ -34,6 +35,8 @@ import org.opentest4j.TestAbortedException;
 /** Rules of sections 6 and 13 about a backend that answers with errors. */
 @Section
 public abstract class ErrorRules {
+    private static final int MOST_ATTEMPTS = 3;
+
     /** For subclasses. */
     protected ErrorRules() {}
 
@@ -51,35 +54,53 @@ public abstract class ErrorRules {
         ServerControl server = server(tck);
         Route route = tck.route(server);
         for (String kind : server.errors()) {
-            String name = tck.uniqueName();
-            String destroyed = tck.uniqueName();
-            SemaphoreClient client = route.client();
-            client.admin().create(name, 3);
-            DistributedSemaphore semaphore = client.semaphore(name);
-            Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
-            Observer.assertWorks(tck, semaphore);
-            SemaphoreClient other = route.client();
-            other.admin().create(destroyed, 1);
-            Permit retired = tck.take(client.semaphore(destroyed), 1).get(0);
-            other.admin().destroy(destroyed);
-            assertThat(other.admin().describe(name)).isPresent();
-            server.beginErrors(kind);
-            try {
-                assertFails(tck, kind, name, semaphore);
-                assertTellsWhatIs(tck, kind, other, name, destroyed);
-            } finally {
-                server.endErrors(kind);
+            int attempts = 1;
+            while (!isNeitherAGrantNorALoss(tck, server, route, kind)) {
+                if (++attempts > MOST_ATTEMPTS) {
+                    throw new FaultMissedException("errors by " + kind + " lasted longer than a permit is valid");
+                }
             }
-            retired.close();
-            assertThat(held.losses()).as("losses reported by %s", kind).isEmpty();
-            assertThat(Observer.verified(tck, held.permit()))
-                    .as("a permit after %s", kind)
-                    .isEqualTo(Verification.HELD);
-            new Observer(tck, semaphore).awaitFree(2, "a call that failed by " + kind + " took nothing");
-            held.end();
-            held.permit().release();
-            Observer.assertWorks(tck, semaphore);
         }
+    }
+
+    /** Returns false if that was not to be seen: on a busy machine the errors can last longer than a lease. */
+    private static boolean isNeitherAGrantNorALoss(TckFixture tck, ServerControl server, Route route, String kind)
+            throws Exception {
+        String name = tck.uniqueName();
+        String destroyed = tck.uniqueName();
+        SemaphoreClient client = route.client();
+        client.admin().create(name, 3);
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
+        Observer.assertWorks(tck, semaphore);
+        SemaphoreClient other = route.client();
+        other.admin().create(destroyed, 1);
+        Permit retired = tck.take(client.semaphore(destroyed), 1).get(0);
+        other.admin().destroy(destroyed);
+        assertThat(other.admin().describe(name)).isPresent();
+        server.beginErrors(kind);
+        Deadline end = held.permit().validUntil();
+        try {
+            assertFails(tck, kind, name, semaphore);
+            assertTellsWhatIs(tck, kind, other, name, destroyed);
+        } finally {
+            server.endErrors(kind);
+        }
+        retired.close();
+        if (!held.losses().isEmpty() && end.isPast(System.nanoTime())) {
+            held.end();
+            held.permit().close();
+            return false;
+        }
+        assertThat(held.losses()).as("losses reported by %s", kind).isEmpty();
+        assertThat(Observer.verified(tck, held.permit()))
+                .as("a permit after %s", kind)
+                .isEqualTo(Verification.HELD);
+        new Observer(tck, semaphore).awaitFree(2, "a call that failed by " + kind + " took nothing");
+        held.end();
+        held.permit().release();
+        Observer.assertWorks(tck, semaphore);
+        return true;
     }
 
     private static void assertFails(TckFixture tck, String kind, String name, DistributedSemaphore semaphore) {
