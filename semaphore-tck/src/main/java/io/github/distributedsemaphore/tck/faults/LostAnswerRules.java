@@ -160,6 +160,32 @@ public abstract class LostAnswerRules {
         tck.assertFree(name, 2);
     }
 
+    /** The server may have changed for others when a client finds out what became of its request. A slot of which it says that it is free is free. */
+    @Test
+    @Rule({"4.6", "13.4"})
+    void aReleaseThatSaysThatItIsDoneIsDoneAlsoIfOthersComeInBetween(TckFixture tck) {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore victim = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        for (int round = 1; round <= tck.rounds(MOST_LATE, 1); round++) {
+            Permit held = tck.take(victim, 1).get(0);
+            Pause.millis(UNDER_WAY_MILLIS);
+            LinkFault late = route.proxy().holdRequest(round);
+            Attempt<ReleaseOutcome> release = Attempt.of(tck, "release", held::release);
+            tck.await("the request is held, or none is needed", () -> late.strikes() > 0 || release.isDone());
+            tck.take(others, 1).get(0).release();
+            if (!release.ended().failed()) {
+                tck.await(
+                        "a slot is free of which the release said so, " + late,
+                        tck.guarantees().wakeUpBound(),
+                        () -> others.availablePermits() == 2);
+            }
+            late.heal();
+            new Observer(tck, others).awaitFree(2, "a slot whose release was held up is free, " + late);
+        }
+    }
+
     /** One request is on its way until the client has all permits. Then it arrives, and the client still has them. */
     private static void holdingRequest(
             TckFixture tck, Route route, int number, DistributedSemaphore victim, Runnable call) throws Exception {
