@@ -143,7 +143,10 @@ final class SessionPool {
         if (chosen != null) {
             chosen.become(SlotSession.State.BUSY);
         } else {
-            chosen = leaving.stream().findFirst().orElse(null);
+            chosen = leaving.stream()
+                    .filter(session -> session.state() != SlotSession.State.DEAD)
+                    .findFirst()
+                    .orElse(null);
         }
         placing = chosen != null;
         return chosen;
@@ -300,6 +303,20 @@ final class SessionPool {
         return calls.destroy(session.id(), end);
     }
 
+    /**
+     * Ends the session of a hold that is given back. Returns whether the server has confirmed that; else the hold stays until it is
+     * given back in another way, for the session may be alive. It is not used again.
+     */
+    boolean endRelease(Hold hold, SlotSession session, Deadline end) {
+        boolean ended = destroy(session, end);
+        synchronized (this) {
+            if (!ended && !closed) {
+                holders.put(hold, session);
+            }
+        }
+        return ended;
+    }
+
     /** Notes that a session of an exchange holds a slot now. */
     synchronized void granted(SlotSession session, Hold hold) {
         if (session.state() != SlotSession.State.DEAD) {
@@ -312,7 +329,7 @@ final class SessionPool {
     /** Takes a hold out for giving it back; null if it is not held any more. */
     synchronized @Nullable SlotSession beginRelease(Hold hold) {
         SlotSession session = holders.get(hold);
-        if (session != null) {
+        if (session != null && session.state() == SlotSession.State.HELD) {
             session.become(SlotSession.State.RELEASING);
         }
         return session;

@@ -202,6 +202,53 @@ class UnknownOutcomeTest {
         assertThat(backend.admin().describe(name).orElseThrow().holders()).isEqualTo(granted);
     }
 
+    /** The request does not reach the server, and meanwhile another client changes the list. */
+    @Test
+    void aReleaseIsToldOnlyIfTheSlotIsFree() throws Exception {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            Hold hold = takeOne(client);
+            BrokenLink.LateRequest late = link.hold("\"Verb\":\"cas\"");
+            CompletableFuture<ExchangeResult> release = CompletableFuture.supplyAsync(() -> giveBack(client, hold));
+            late.awaitArrival();
+            assertThat(takeOne(session).slot()).isEqualTo(2);
+            boolean told = release.handle((result, failure) -> failure == null).join();
+            assertThat(told).as("told that it is given back").isEqualTo(free() == 2);
+            if (!told) {
+                ExchangeResult result = client.resolve(new ExchangeRequest(List.of(hold), List.of(), 1, false));
+                assertThat(result.lost()).isEmpty();
+            }
+            assertThat(free()).isEqualTo(2);
+            late.letGo();
+        }
+    }
+
+    /** After some conflicts sessions are ended instead, and the end of one of them gets no answer. */
+    @Test
+    void aHoldWhoseSessionMayNotHaveEndedIsNeitherGivenBackNorLost() {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            List<Hold> holds = takeHolds(client, 2);
+            link.loseRequestsTo(
+                    "PUT /v1/session/destroy/" + server.holders(name).get(0));
+            link.overtakeTransactions(this::changeTheList);
+            ExchangeRequest release = new ExchangeRequest(holds, List.of(), 1, false);
+            assertThatThrownBy(() -> client.exchange(release)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(free()).isEqualTo(2);
+            link.loseRequestsTo(null);
+            link.overtakeTransactions(null);
+            assertThat(client.resolve(release).lost()).isEmpty();
+            assertThat(free()).isEqualTo(3);
+        }
+    }
+
+    private void changeTheList() {
+        String key = name + "/" + KeyNames.LOCK;
+        LockBody body = LockBody.parse(key, LockBody.FLAGS.toString(), server.get(key));
+        String nonce = Consul.uniqueName();
+        server.put(key, new LockBody(body.limit(), body.holders(), nonce, false).toJson());
+    }
+
     /** How a transaction has a value, or the beginning of one if its length is a multiple of three. */
     private static String inBody(String value) {
         return Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8));
