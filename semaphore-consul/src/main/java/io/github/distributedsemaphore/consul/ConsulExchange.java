@@ -353,6 +353,7 @@ final class ConsulExchange {
     private @Nullable ExchangeResult settle(
             ExchangePlan plan, String reason, Attempts attempts, InterruptShield shield, Set<Hold> lost) {
         Deadline end = attempts.end();
+        Attempts requests = new Attempts(end);
         String last = reason;
         maybeReturned.addAll(plan.releases().keySet());
         while (true) {
@@ -361,7 +362,7 @@ final class ConsulExchange {
                 known = view;
                 return granted(plan, plan.entryIndexesIn(view), lost, end);
             }
-            if (view.lockIndex() != plan.view().lockIndex()) {
+            if (plan.isOutdatedBy(view)) {
                 return giveUp(plan, end);
             }
             Transaction.Outcome outcome = send(plan, attempts.endOfChange());
@@ -375,6 +376,8 @@ final class ConsulExchange {
             if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
                 throw Transaction.unknown(subject, last);
             }
+            requests.goesOn();
+            requests.backOff(shield);
         }
     }
 

@@ -249,6 +249,41 @@ class UnknownOutcomeTest {
         server.put(key, new LockBody(body.limit(), body.holders(), nonce, false).toJson());
     }
 
+    /** Without the key that all change, nothing but the missing semaphore shows that the request is out of date. */
+    @Test
+    void findingOutEndsWhenTheSemaphoreWasDestroyedMeanwhile() throws Exception {
+        server.delete(name + "/" + KeyNames.LOCK);
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            BrokenLink.LateRequest late = link.hold("\"Verb\":\"cas\"");
+            CompletableFuture<Answer> taken = CompletableFuture.supplyAsync(() -> take(client, 1));
+            late.awaitArrival();
+            assertThat(backend.admin().destroy(name)).isTrue();
+            assertThat(taken)
+                    .failsWithin(Duration.ofSeconds(30))
+                    .withThrowableThat()
+                    .withCauseInstanceOf(BackendUnavailableException.class);
+            late.letGo();
+            assertThat(server.keys()).noneMatch(key -> key.startsWith(name + "/"));
+            assertThat(take(client, 1)).isEqualTo(Answer.MISSING);
+        }
+    }
+
+    @Test
+    void findingOutLeavesTheServerTimeBetweenTwoRequests() {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            giveBack(client, takeOne(client));
+            link.loseRequests(Integer.MAX_VALUE);
+            assertThatThrownBy(() -> take(client, 1)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(link.requests().stream()
+                            .filter(request -> request.startsWith("PUT /v1/txn"))
+                            .count())
+                    .isLessThan(200);
+            link.loseRequests(0);
+        }
+    }
+
     /** How a transaction has a value, or the beginning of one if its length is a multiple of three. */
     private static String inBody(String value) {
         return Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8));
