@@ -93,6 +93,9 @@ final class DestroyedLocks implements AutoCloseable {
 
         @Override
         public void failed() {}
+
+        @Override
+        public void ended() {}
     }
 
     /** Ends the watches. */
