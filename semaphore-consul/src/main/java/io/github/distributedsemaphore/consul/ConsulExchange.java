@@ -213,10 +213,14 @@ final class ConsulExchange {
             Set<Hold> lost,
             Deadline end,
             IncompatibleStateException e) {
-        if (releases.isEmpty()) {
+        endSessions(releases, end);
+        if (!releases.isEmpty()) {
+            throw Transaction.unknown(subject, "a session could not be ended; " + e.getMessage());
+        }
+        if (request.giveBack().isEmpty() || hasAttempts(request)) {
+            // The holds of the request are given back nevertheless; the next one that names them is told so.
             throw e;
         }
-        releases.values().forEach(session -> pool.destroy(session, end));
         return unserved(request, Answer.FULL, lost);
     }
 
@@ -245,7 +249,7 @@ final class ConsulExchange {
         lastLook = watcher.lastLook();
         PrefixView view = reader.read(end);
         known = view;
-        if (releases.isEmpty() && !request.wants().isEmpty()) {
+        if (hasAttempts(request) || (releases.isEmpty() && !request.wants().isEmpty())) {
             view.requireOneLimit();
         }
         return ExchangePlan.of(view, request, releases, row(view));

@@ -18,7 +18,9 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
@@ -247,6 +249,35 @@ class UnknownOutcomeTest {
         LockBody body = LockBody.parse(key, LockBody.FLAGS.toString(), server.get(key));
         String nonce = Consul.uniqueName();
         server.put(key, new LockBody(body.limit(), body.holders(), nonce, false).toJson());
+    }
+
+    /** What cannot be read is given back by ending sessions, and that gets no answer. */
+    @Test
+    void aReleaseBelowADamagedKeyIsToldOnlyIfTheSessionHasEnded() {
+        try (StubServer silent = StubServer.silent();
+                ConsulHttp operations = http(link.address());
+                ConsulHttp watches = http(silent.address());
+                BackendSession client =
+                        new ConsulSession(operations, watches, settings(link.address()), name, new Consul.Losses())) {
+            Hold hold = takeOne(client);
+            String entry = name + "/" + server.holders(name).get(0);
+            server.put(name + "/" + KeyNames.LOCK, "garbage");
+            link.loseRequestsTo("PUT /v1/session/destroy");
+            ExchangeRequest release = new ExchangeRequest(List.of(hold), List.of(), 1, false);
+            assertThatThrownBy(() -> client.exchange(release)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(server.keys()).contains(entry);
+            link.loseRequestsTo(null);
+            assertThat(client.resolve(release).lost()).isEmpty();
+            assertThat(server.keys()).doesNotContain(entry);
+        }
+    }
+
+    private static ConsulHttp http(String address) {
+        return new ConsulHttp(settings(address), Duration.ofSeconds(4), 2);
+    }
+
+    private static ConsulSettings settings(String address) {
+        return ConsulSettings.from(BackendUri.parse("consul://" + address), HolderInfo.ofThisProcess("test"));
     }
 
     /** Without the key that all change, nothing but the missing semaphore shows that the request is out of date. */
