@@ -407,7 +407,7 @@ final class ConsulExchange {
             create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
             Transaction.Outcome created = create.send(http, end);
             return created.status() == Transaction.Status.OK
-                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", -1, Map.of())
+                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", Map.of())
                     : created;
         }
         transactions.add(plan.transaction(self));
@@ -418,6 +418,6 @@ final class ConsulExchange {
             }
             indexes.putAll(outcome.indexes());
         }
-        return new Transaction.Outcome(Transaction.Status.OK, "", -1, indexes);
+        return new Transaction.Outcome(Transaction.Status.OK, "", indexes);
     }
 }
