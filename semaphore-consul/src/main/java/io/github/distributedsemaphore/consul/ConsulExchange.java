@@ -33,6 +33,7 @@ final class ConsulExchange {
     private final ConsulHttp http;
     private final HolderInfo self;
     private final PrefixReader reader;
+    private final SessionCalls calls;
     private final SessionPool pool;
     private final String subject;
     private final PrefixWatcher watcher;
@@ -58,6 +59,7 @@ final class ConsulExchange {
     ConsulExchange(
             ConsulHttp http,
             PrefixReader reader,
+            SessionCalls calls,
             SessionPool pool,
             ConsulSettings settings,
             String subject,
@@ -65,6 +67,7 @@ final class ConsulExchange {
         this.http = http;
         this.self = settings.self();
         this.reader = reader;
+        this.calls = calls;
         this.pool = pool;
         this.subject = subject;
         this.watcher = watcher;
@@ -304,8 +307,8 @@ final class ConsulExchange {
         holds.forEach(pool::granted);
         endPlacing(plan, plan.place());
         plan.releases().forEach(pool::released);
-        pool.freshen(holds.keySet(), end);
-        return result(plan, lost, new ArrayList<>(holds.values()), pool.aliveUntil(holds.keySet()));
+        calls.freshen(holds.keySet(), end);
+        return result(plan, lost, new ArrayList<>(holds.values()), calls.aliveUntil(holds.keySet()));
     }
 
     private void endPlacing(ExchangePlan plan, @Nullable SlotSession made) {
@@ -398,7 +401,6 @@ final class ConsulExchange {
 
     /** Sends what belongs to a plan, what decides at the end; the indexes in the outcome are those of all its transactions. */
     private Transaction.Outcome send(ExchangePlan plan, Deadline end) {
-        Map<String, Long> indexes = new HashMap<>();
         List<Transaction> transactions = new ArrayList<>(plan.preparations(self));
         if (!transactions.isEmpty() && plan.view().lockIndex() == 0) {
             // Entries that were written earlier are only as new as an existing coordination key makes them.
@@ -411,13 +413,6 @@ final class ConsulExchange {
                     : created;
         }
         transactions.add(plan.transaction(self));
-        for (Transaction transaction : transactions) {
-            Transaction.Outcome outcome = transaction.send(http, end);
-            if (outcome.status() != Transaction.Status.OK) {
-                return outcome;
-            }
-            indexes.putAll(outcome.indexes());
-        }
-        return new Transaction.Outcome(Transaction.Status.OK, "", indexes);
+        return Transaction.sendAll(transactions, http, end);
     }
 }

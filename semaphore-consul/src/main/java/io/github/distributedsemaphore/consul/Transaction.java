@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Operations that Consul does all or none of, in one commit. Built once, sent as often as it takes. */
@@ -116,6 +117,19 @@ final class Transaction {
         } catch (RuntimeException e) {
             return Outcome.of(Status.UNKNOWN, "the answer is not Consul's: " + e.getMessage());
         }
+    }
+
+    /** Sends one after the other until one is not done; the indexes in the outcome are those of all. */
+    static Outcome sendAll(List<Transaction> transactions, ConsulHttp http, Deadline end) {
+        Map<String, Long> indexes = new HashMap<>();
+        for (Transaction transaction : transactions) {
+            Outcome outcome = transaction.send(http, end);
+            if (outcome.status() != Status.OK) {
+                return outcome;
+            }
+            indexes.putAll(outcome.indexes());
+        }
+        return new Outcome(Status.OK, "", indexes);
     }
 
     private static Outcome outcome(ConsulHttp.Reply reply) {
