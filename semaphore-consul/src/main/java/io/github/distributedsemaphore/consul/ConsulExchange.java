@@ -33,6 +33,7 @@ final class ConsulExchange {
     private final ConsulHttp http;
     private final HolderInfo self;
     private final PrefixReader reader;
+    private final SessionCalls calls;
     private final SessionPool pool;
     private final String subject;
     private final PrefixWatcher watcher;
@@ -52,9 +53,13 @@ final class ConsulExchange {
     /** The plan that is under way, or of which nobody knows whether it was done. */
     private @Nullable ExchangePlan unresolved;
 
+    /** What was given back, or may have been, and was not answered so yet: that it is not held any more is no loss. */
+    private final Set<Hold> maybeReturned = new HashSet<>();
+
     ConsulExchange(
             ConsulHttp http,
             PrefixReader reader,
+            SessionCalls calls,
             SessionPool pool,
             ConsulSettings settings,
             String subject,
@@ -62,6 +67,7 @@ final class ConsulExchange {
         this.http = http;
         this.self = settings.self();
         this.reader = reader;
+        this.calls = calls;
         this.pool = pool;
         this.subject = subject;
         this.watcher = watcher;
@@ -73,13 +79,18 @@ final class ConsulExchange {
      * @param end when it has to be over
      */
     ExchangeResult exchange(ExchangeRequest request, Deadline end, InterruptShield shield) {
-        Attempts attempts = new Attempts(end);
+        ExchangeResult result = exchange(request, new Attempts(end), shield);
+        maybeReturned.removeAll(request.giveBack());
+        return result;
+    }
+
+    private ExchangeResult exchange(ExchangeRequest request, Attempts attempts, InterruptShield shield) {
+        Deadline end = attempts.end();
         Set<Hold> lost = new HashSet<>();
-        Set<Hold> returned = new HashSet<>();
         while (true) {
-            Map<Hold, SlotSession> releases = beginReleases(request, returned, lost);
+            Map<Hold, SlotSession> releases = beginReleases(request, lost);
             if (attempts.isTimeToForceRelease()) {
-                endSessions(releases, returned, end);
+                endSessions(releases, end);
             }
             ExchangePlan plan;
             try {
@@ -106,33 +117,42 @@ final class ConsulExchange {
                 }
                 case UNKNOWN -> {
                     known = null;
-                    ExchangeResult result = settle(plan, outcome.text(), attempts, lost);
+                    ExchangeResult result = settle(plan, outcome.text(), attempts, shield, lost);
                     if (result != null) {
                         return result;
                     }
-                    // It is sure now that it was not done, but for what was given back already.
-                    returned.addAll(plan.releases().keySet());
                 }
             }
             if (!attempts.goesOn()) {
-                boolean onlyWait = request.attempts() == 0
-                        && request.waiting()
-                        && request.giveBack().isEmpty();
-                if (onlyWait || !returned.isEmpty()) {
-                    // Callers that wait are asked for again: the server answers, so this is no failure to them.
-                    return unserved(request, Answer.FULL, lost);
-                }
-                throw new BackendUnavailableException(
-                        subject + ": nothing was done, for others changed it all the time: " + outcome.text(), null);
+                return overtaken(request, releases, lost, outcome.text());
             }
             attempts.backOff(shield);
         }
     }
 
-    /** The slot of a session that has ended is free, whoever changes the list meanwhile. */
-    private void endSessions(Map<Hold, SlotSession> releases, Set<Hold> returned, Deadline end) {
-        releases.entrySet()
-                .removeIf(release -> pool.destroy(release.getValue(), end) && returned.add(release.getKey()));
+    /** Others came in between until the time was over. */
+    private ExchangeResult overtaken(
+            ExchangeRequest request, Map<Hold, SlotSession> releases, Set<Hold> lost, String last) {
+        if (releases.isEmpty() && !hasAttempts(request)) {
+            // Callers that wait are asked for again: the server answers, so this is no failure to them.
+            return unserved(request, Answer.FULL, lost);
+        }
+        if (Collections.disjoint(maybeReturned, request.giveBack())) {
+            throw new BackendUnavailableException(
+                    subject + ": nothing was done, for others changed it all the time: " + last, null);
+        }
+        throw Transaction.unknown(subject, "others changed it all the time: " + last);
+    }
+
+    /** Whether there are callers that try once: "full" is their last answer. */
+    private static boolean hasAttempts(ExchangeRequest request) {
+        return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
+    }
+
+    /** The slot of a session that has ended is free, whoever changes the list meanwhile. Leaves those that may not have ended. */
+    private void endSessions(Map<Hold, SlotSession> releases, Deadline end) {
+        maybeReturned.addAll(releases.keySet());
+        releases.entrySet().removeIf(release -> pool.endRelease(release.getKey(), release.getValue(), end));
         known = null;
     }
 
@@ -140,28 +160,27 @@ final class ConsulExchange {
     ExchangeResult resolve(ExchangeRequest request, Deadline end, InterruptShield shield) {
         Set<Hold> lost = new HashSet<>();
         ExchangePlan plan = unresolved;
-        Set<Hold> maybeReturned = plan == null ? Set.of() : plan.releases().keySet();
-        ExchangeResult result = plan == null ? null : settle(plan, "asking again", new Attempts(end), lost);
+        ExchangeResult result = plan == null ? null : settle(plan, "asking again", new Attempts(end), shield, lost);
         if (result == null) {
             ExchangeRequest giveBack = new ExchangeRequest(request.giveBack(), List.of(), 1, request.waiting());
-            lost.addAll(exchange(giveBack, end, shield).lost());
-            lost.removeAll(maybeReturned);
-            return unserved(request, Answer.NOT_DONE, lost);
+            return unserved(
+                    request, Answer.NOT_DONE, exchange(giveBack, end, shield).lost());
         }
+        maybeReturned.removeAll(request.giveBack());
         // What was found out about may be the giving back of an earlier call of this method: then the wants are not
         // done.
         return result.answers().size() == request.wants().size() ? result : unserved(request, Answer.NOT_DONE, lost);
     }
 
     /** Takes out what is to be given back; what is not held any more is lost, unless an earlier attempt gave it back. */
-    private Map<Hold, SlotSession> beginReleases(ExchangeRequest request, Set<Hold> returned, Set<Hold> lost) {
+    private Map<Hold, SlotSession> beginReleases(ExchangeRequest request, Set<Hold> lost) {
         Map<Hold, SlotSession> releases = new HashMap<>();
         lost.clear();
         for (Hold hold : request.giveBack()) {
             SlotSession session = pool.beginRelease(hold);
             if (session != null) {
                 releases.put(hold, session);
-            } else if (!returned.contains(hold)) {
+            } else if (!maybeReturned.contains(hold)) {
                 lost.add(hold);
             }
         }
@@ -197,10 +216,14 @@ final class ConsulExchange {
             Set<Hold> lost,
             Deadline end,
             IncompatibleStateException e) {
-        if (releases.isEmpty()) {
+        endSessions(releases, end);
+        if (!releases.isEmpty()) {
+            throw Transaction.unknown(subject, "a session could not be ended; " + e.getMessage());
+        }
+        if (request.giveBack().isEmpty() || hasAttempts(request)) {
+            // The holds of the request are given back nevertheless; the next one that names them is told so.
             throw e;
         }
-        releases.values().forEach(session -> pool.destroy(session, end));
         return unserved(request, Answer.FULL, lost);
     }
 
@@ -229,7 +252,7 @@ final class ConsulExchange {
         lastLook = watcher.lastLook();
         PrefixView view = reader.read(end);
         known = view;
-        if (releases.isEmpty() && !request.wants().isEmpty()) {
+        if (hasAttempts(request) || (releases.isEmpty() && !request.wants().isEmpty())) {
             view.requireOneLimit();
         }
         return ExchangePlan.of(view, request, releases, row(view));
@@ -265,7 +288,9 @@ final class ConsulExchange {
         DestroyedLocks.clear(plan.view(), http, end);
         plan.releases().forEach((hold, session) -> {
             // Somebody took it out of the list; the session is as good as new.
-            lost.add(hold);
+            if (!maybeReturned.contains(hold)) {
+                lost.add(hold);
+            }
             pool.released(hold, session);
         });
         return result(plan, lost, List.of(), Deadline.NEVER);
@@ -282,8 +307,8 @@ final class ConsulExchange {
         holds.forEach(pool::granted);
         endPlacing(plan, plan.place());
         plan.releases().forEach(pool::released);
-        pool.freshen(holds.keySet(), end);
-        return result(plan, lost, new ArrayList<>(holds.values()), pool.aliveUntil(holds.keySet()));
+        calls.freshen(holds.keySet(), end);
+        return result(plan, lost, new ArrayList<>(holds.values()), calls.aliveUntil(holds.keySet()));
     }
 
     private void endPlacing(ExchangePlan plan, @Nullable SlotSession made) {
@@ -332,16 +357,19 @@ final class ConsulExchange {
      * @return null if it was not done and cannot be done any more
      * @throws OutcomeUnknownException if that is not known by the deadline
      */
-    private @Nullable ExchangeResult settle(ExchangePlan plan, String reason, Attempts attempts, Set<Hold> lost) {
+    private @Nullable ExchangeResult settle(
+            ExchangePlan plan, String reason, Attempts attempts, InterruptShield shield, Set<Hold> lost) {
         Deadline end = attempts.end();
+        Attempts requests = new Attempts(end);
         String last = reason;
+        maybeReturned.addAll(plan.releases().keySet());
         while (true) {
             PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {
                 known = view;
                 return granted(plan, plan.entryIndexesIn(view), lost, end);
             }
-            if (view.lockIndex() != plan.view().lockIndex()) {
+            if (plan.isOutdatedBy(view)) {
                 return giveUp(plan, end);
             }
             Transaction.Outcome outcome = send(plan, attempts.endOfChange());
@@ -355,6 +383,8 @@ final class ConsulExchange {
             if (end.isPast(System.nanoTime()) || outcome.status() == Transaction.Status.DENIED) {
                 throw Transaction.unknown(subject, last);
             }
+            requests.goesOn();
+            requests.backOff(shield);
         }
     }
 
@@ -371,7 +401,6 @@ final class ConsulExchange {
 
     /** Sends what belongs to a plan, what decides at the end; the indexes in the outcome are those of all its transactions. */
     private Transaction.Outcome send(ExchangePlan plan, Deadline end) {
-        Map<String, Long> indexes = new HashMap<>();
         List<Transaction> transactions = new ArrayList<>(plan.preparations(self));
         if (!transactions.isEmpty() && plan.view().lockIndex() == 0) {
             // Entries that were written earlier are only as new as an existing coordination key makes them.
@@ -380,17 +409,10 @@ final class ConsulExchange {
             create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
             Transaction.Outcome created = create.send(http, end);
             return created.status() == Transaction.Status.OK
-                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", -1, Map.of())
+                    ? new Transaction.Outcome(Transaction.Status.CONFLICT, "made the key first", Map.of())
                     : created;
         }
         transactions.add(plan.transaction(self));
-        for (Transaction transaction : transactions) {
-            Transaction.Outcome outcome = transaction.send(http, end);
-            if (outcome.status() != Transaction.Status.OK) {
-                return outcome;
-            }
-            indexes.putAll(outcome.indexes());
-        }
-        return new Transaction.Outcome(Transaction.Status.OK, "", -1, indexes);
+        return Transaction.sendAll(transactions, http, end);
     }
 }

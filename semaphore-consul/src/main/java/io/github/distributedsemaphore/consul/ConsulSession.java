@@ -30,6 +30,7 @@ final class ConsulSession implements BackendSession {
     private final ConsulSettings settings;
     private final String subject;
     private final PrefixReader reader;
+    private final SessionCalls calls;
     private final SessionPool pool;
     private final PrefixWatcher watcher;
     private final ConsulExchange exchange;
@@ -41,10 +42,11 @@ final class ConsulSession implements BackendSession {
         this.settings = settings;
         this.subject = "Semaphore '" + name + "' in Consul at " + settings;
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
-        SessionCalls calls = new SessionCalls(operations, name, subject, settings);
-        this.pool = new SessionPool(calls, subject, settings.ttl(), new SessionCalls.SideBySide(listener::execute));
+        SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(listener::execute);
+        this.calls = new SessionCalls(operations, name, subject, settings, sideBySide);
+        this.pool = new SessionPool(calls, subject, sideBySide);
         this.watcher = new PrefixWatcher(operations, watches, reader, pool, listener, name, settings.grace());
-        this.exchange = new ConsulExchange(operations, reader, pool, settings, subject, watcher);
+        this.exchange = new ConsulExchange(operations, reader, calls, pool, settings, subject, watcher);
     }
 
     @Override
@@ -86,7 +88,7 @@ final class ConsulSession implements BackendSession {
             Set<Hold> lost = new HashSet<>(holds);
             lost.removeAll(sessions.keySet());
             long lately = settings.renewEvery().toNanos() / 2;
-            Set<SlotSession> ended = pool.renewAll(sessions.values(), lately, enough, end);
+            Set<SlotSession> ended = calls.renewAll(sessions.values(), lately, enough, end);
             PrefixView view = reader.read(end);
             Map<Hold, SlotSession> missing = new HashMap<>(sessions);
             missing.values().removeIf(session -> !ended.contains(session) && view.isHolder(session.id()));
@@ -96,7 +98,7 @@ final class ConsulSession implements BackendSession {
             Set<Hold> retired = new HashSet<>(sessions.keySet());
             retired.removeIf(hold -> hold.slot() <= view.limit());
             shield.absorb();
-            return new Renewal(pool.aliveUntil(sessions.values()), lost, retired);
+            return new Renewal(calls.aliveUntil(sessions.values()), lost, retired);
         }
     }
 
@@ -155,7 +157,7 @@ final class ConsulSession implements BackendSession {
         watcher.stop();
         Deadline end = operations.end();
         giveBackAll(end);
-        pool.endAll(pool.close(), end);
+        calls.destroyAll(pool.close(), end);
     }
 
     private void giveBackAll(Deadline end) {

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.IncompatibleStateException;
 import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -77,7 +78,14 @@ final class DestroyedLocks implements AutoCloseable {
 
         @Override
         public void look(ConsulHttp.Reply reply, boolean changed) {
-            PrefixView view = reply.isOk() ? reader.parse(reply.body()) : reader.read(operations.end());
+            PrefixView view;
+            try {
+                view = reply.isOk() ? reader.parse(reply.body()) : reader.read(operations.end());
+            } catch (IncompatibleStateException e) {
+                LOG.debug("What a destroyed semaphore left below {} is somebody else's now", reader.prefix(), e);
+                done(this);
+                return;
+            }
             if (isDestroyed(view)) {
                 // The next look shows whether that worked.
                 clear(view, operations, operations.end());
@@ -93,6 +101,9 @@ final class DestroyedLocks implements AutoCloseable {
 
         @Override
         public void failed() {}
+
+        @Override
+        public void ended() {}
     }
 
     /** Ends the watches. */

@@ -254,6 +254,12 @@ final class ExchangePlan {
         return lock == null || leaving().stream().noneMatch(lock.holders()::contains);
     }
 
+    /** Whether a later view shows that the transaction cannot be done any more. */
+    boolean isOutdatedBy(PrefixView later) {
+        // There need not be a coordination key: then only the semaphore's own key shows that it was destroyed.
+        return later.lockIndex() != view.lockIndex() || (!takers.isEmpty() && later.limitIndex() != view.limitIndex());
+    }
+
     /** The index at which each contender entry was written, by session id, from the keys of a transaction's answer. */
     Map<String, Long> entryIndexes(Map<String, Long> byKey) {
         Map<String, Long> indexes = new HashMap<>();

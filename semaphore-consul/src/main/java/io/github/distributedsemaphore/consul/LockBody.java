@@ -27,10 +27,6 @@ record LockBody(int limit, Set<String> holders, String nonce, boolean destroyed)
         holders = Set.copyOf(holders);
     }
 
-    LockBody with(Set<String> newHolders, String newNonce) {
-        return new LockBody(limit, newHolders, newNonce, destroyed);
-    }
-
     String toJson() {
         JsonObject members = new JsonObject();
         new TreeSet<>(holders).forEach(holder -> members.addProperty(holder, true));

@@ -54,6 +54,9 @@ final class PrefixFollower {
 
         /** A query or a look failed; it is tried again after a while. That no connection was free is no failure. */
         void failed();
+
+        /** Nobody needs it any more, so it does not follow until the next {@link #wake}. Called under a lock. */
+        void ended();
     }
 
     PrefixFollower(ConsulHttp watches, String prefix, String threadName, Follower follower) {
@@ -161,6 +164,9 @@ final class PrefixFollower {
             await(LINGER_NANOS, follower::isNeeded);
             boolean goesOn = !stopped && follower.isNeeded();
             running = goesOn;
+            if (!goesOn) {
+                follower.ended();
+            }
             call = goesOn ? watches.waitingCall() : null;
             return call;
         } finally {

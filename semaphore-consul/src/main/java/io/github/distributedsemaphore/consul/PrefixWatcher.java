@@ -141,6 +141,12 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         loseIfGraceIsOver();
     }
 
+    /** While nobody needs the watch it does not fail: the next one begins its grace anew. */
+    @Override
+    public void ended() {
+        grace.restart();
+    }
+
     /** Declares lost what is held if the watch has failed for longer than it may. */
     void loseIfGraceIsOver() {
         Map<Hold, SlotSession> held = grace.isOver() ? pool.held() : Map.of();
@@ -152,7 +158,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     @Override
     public void look(ConsulHttp.Reply reply, boolean changed) {
-        grace.works();
+        grace.restart();
         PrefixView view;
         try {
             view = reply.isOk() ? reader.parse(reply.body()) : reader.empty();
@@ -275,7 +281,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
             this.longest = longest;
         }
 
-        synchronized void works() {
+        synchronized void restart() {
             end = Deadline.NEVER;
         }
 

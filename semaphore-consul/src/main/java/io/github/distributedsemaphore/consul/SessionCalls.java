@@ -5,21 +5,30 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes, renews and destroys Consul sessions. Thread-safe. */
+/** Makes Consul sessions, keeps them alive and ends them; which there are and what for is known to the pool. Thread-safe. */
 final class SessionCalls {
     private static final Logger LOG = LoggerFactory.getLogger(SessionCalls.class);
 
@@ -28,8 +37,10 @@ final class SessionCalls {
     private final ConsulHttp http;
     private final String subject;
     private final String body;
+    private final long ttlNanos;
+    private final SideBySide sideBySide;
 
-    SessionCalls(ConsulHttp http, String name, String subject, ConsulSettings settings) {
+    SessionCalls(ConsulHttp http, String name, String subject, ConsulSettings settings, SideBySide sideBySide) {
         this.http = http;
         this.subject = subject;
         JsonObject session = new JsonObject();
@@ -43,6 +54,8 @@ final class SessionCalls {
         // No health check: one that fails would end the session before its time, and the holder could not know.
         session.add("Checks", new JsonArray());
         this.body = session.toString();
+        this.ttlNanos = settings.ttl().toNanos();
+        this.sideBySide = sideBySide;
     }
 
     /**
@@ -73,16 +86,78 @@ final class SessionCalls {
      * @return false if it has ended
      * @throws BackendUnavailableException if that is not known
      */
-    boolean renew(String id, Deadline end) {
+    boolean renew(SlotSession session, Deadline end) {
+        long start = System.nanoTime();
         try {
-            ConsulHttp.Reply reply = http.put(end, "/v1/session/renew/" + id, "");
+            ConsulHttp.Reply reply = http.put(end, "/v1/session/renew/" + session.id(), "");
             if (!reply.isOk() && reply.status() != 404) {
                 throw reply.refused(subject);
+            }
+            if (reply.isOk()) {
+                session.confirmed(start);
             }
             return reply.isOk();
         } catch (NoReplyException e) {
             throw e.unavailable(subject);
         }
+    }
+
+    /** Renews a session unless it was confirmed within that part of its time to live; false if it has ended. */
+    boolean confirm(SlotSession session, int part, Deadline end) {
+        return isConfirmedWithin(ttlNanos / part, session) || renew(session, end);
+    }
+
+    private static boolean isConfirmedWithin(long nanos, SlotSession session) {
+        return System.nanoTime() - session.confirmedNanos() < nanos;
+    }
+
+    /** Renews sessions that were not confirmed for a long time: after a pause of this process a grant would end at once. */
+    void freshen(Collection<SlotSession> sessions, Deadline end) {
+        try {
+            sideBySide.forEach(
+                    sessions.stream()
+                            .filter(session -> !isConfirmedWithin(ttlNanos / 2, session))
+                            .toList(),
+                    session -> renew(session, end));
+        } catch (SemaphoreException e) {
+            LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
+        }
+    }
+
+    /**
+     * Renews sessions, those first that were confirmed longest ago, and none that was confirmed lately: so what is broken off goes
+     * on where it was.
+     *
+     * @param lately what that is, in nanoseconds
+     * @param enough after which no further one is renewed
+     * @param end when to give up
+     * @return those that have ended
+     * @throws BackendUnavailableException if the server does not answer
+     */
+    Set<SlotSession> renewAll(Collection<SlotSession> sessions, long lately, Deadline enough, Deadline end) {
+        // Noted first: what changes meanwhile cannot be put into an order.
+        long now = System.nanoTime();
+        Map<SlotSession, Long> ages = new HashMap<>();
+        sessions.forEach(session -> ages.put(session, now - session.confirmedNanos()));
+        ages.values().removeIf(age -> age < lately);
+        List<SlotSession> oldestFirst = new ArrayList<>(ages.keySet());
+        oldestFirst.sort(Comparator.comparing(ages::get, Comparator.reverseOrder()));
+        Set<SlotSession> ended = ConcurrentHashMap.newKeySet();
+        sideBySide.forEach(oldestFirst, session -> {
+            if (!enough.isPast(System.nanoTime()) && !renew(session, end)) {
+                ended.add(session);
+            }
+        });
+        return ended;
+    }
+
+    /** Returns until when all of these are alive: a time to live after the oldest confirmation; never if there are none. */
+    Deadline aliveUntil(Collection<SlotSession> sessions) {
+        Deadline until = Deadline.NEVER;
+        for (SlotSession session : sessions) {
+            until = until.earlier(Deadline.at(session.confirmedNanos() + ttlNanos));
+        }
+        return until;
     }
 
     /**
@@ -108,6 +183,16 @@ final class SessionCalls {
             LOG.debug("{}: session {} was not destroyed and lapses", subject, id, e);
         }
         return false;
+    }
+
+    /** Ends sessions. When the server does not answer for one it will not answer for the others: they lapse. */
+    void destroyAll(Collection<String> ids, Deadline end) {
+        AtomicBoolean answers = new AtomicBoolean(true);
+        sideBySide.forEach(ids, id -> {
+            if (answers.get() && !destroy(id, end)) {
+                answers.set(false);
+            }
+        });
     }
 
     /**

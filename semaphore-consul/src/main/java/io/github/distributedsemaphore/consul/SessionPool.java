@@ -2,25 +2,18 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Hold;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The Consul sessions of one client at one semaphore. A session can hold one slot at most, for the holders' list of the
@@ -28,11 +21,8 @@ import org.slf4j.LoggerFactory;
  * renewals; an idle one lapses by itself. Thread-safe; talks to the server without its lock.
  */
 final class SessionPool {
-    private static final Logger LOG = LoggerFactory.getLogger(SessionPool.class);
-
     private final SessionCalls calls;
     private final String subject;
-    private final long ttlNanos;
     private final SessionCalls.SideBySide sideBySide;
 
     private final Map<String, SlotSession> all = new HashMap<>();
@@ -48,10 +38,9 @@ final class SessionPool {
     private boolean closed;
     private int losses;
 
-    SessionPool(SessionCalls calls, String subject, Duration ttl, SessionCalls.SideBySide sideBySide) {
+    SessionPool(SessionCalls calls, String subject, SessionCalls.SideBySide sideBySide) {
         this.calls = calls;
         this.subject = subject;
-        this.ttlNanos = ttl.toNanos();
         this.sideBySide = sideBySide;
     }
 
@@ -78,7 +67,7 @@ final class SessionPool {
             boolean alive = false;
             boolean known = false;
             try {
-                alive = confirm(reused, end);
+                alive = calls.confirm(reused, 4, end);
                 known = true;
             } finally {
                 if (!known) {
@@ -143,7 +132,10 @@ final class SessionPool {
         if (chosen != null) {
             chosen.become(SlotSession.State.BUSY);
         } else {
-            chosen = leaving.stream().findFirst().orElse(null);
+            chosen = leaving.stream()
+                    .filter(session -> session.state() != SlotSession.State.DEAD)
+                    .findFirst()
+                    .orElse(null);
         }
         placing = chosen != null;
         return chosen;
@@ -177,7 +169,8 @@ final class SessionPool {
 
     /** Renews the session of a place when it is time to; if it has ended, there is no place any more. */
     void keepAlive(SlotSession kept, boolean seen, Deadline end) {
-        if (!(seen && isConfirmedWithin(ttlNanos / 2, kept)) && !renew(kept, end)) {
+        boolean alive = seen ? calls.confirm(kept, 2, end) : calls.renew(kept, end);
+        if (!alive) {
             drop(kept);
         }
     }
@@ -197,78 +190,6 @@ final class SessionPool {
         }
         calls.destroy(made.id(), end);
         throw new BackendUnavailableException(subject + ": the session is closed", null);
-    }
-
-    /** Renews a session unless it was confirmed a short while ago; false if it has ended. */
-    private boolean confirm(SlotSession session, Deadline end) {
-        return isConfirmedWithin(ttlNanos / 4, session) || renew(session, end);
-    }
-
-    private synchronized boolean isConfirmedWithin(long nanos, SlotSession session) {
-        return System.nanoTime() - session.confirmedNanos() < nanos;
-    }
-
-    /** Renews a session; false if it has ended. */
-    boolean renew(SlotSession session, Deadline end) {
-        long start = System.nanoTime();
-        boolean alive = calls.renew(session.id(), end);
-        if (alive) {
-            synchronized (this) {
-                session.confirmed(start);
-            }
-        }
-        return alive;
-    }
-
-    /** Renews sessions that were not confirmed for a long time: after a pause of this process a grant would end at once. */
-    void freshen(Collection<SlotSession> sessions, Deadline end) {
-        try {
-            sideBySide.forEach(
-                    sessions.stream()
-                            .filter(session -> !isConfirmedWithin(ttlNanos / 2, session))
-                            .toList(),
-                    session -> renew(session, end));
-        } catch (SemaphoreException e) {
-            LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
-        }
-    }
-
-    /**
-     * Renews sessions, those first that were confirmed longest ago, and none that was confirmed lately: so what is broken off goes
-     * on where it was.
-     *
-     * @param lately what that is, in nanoseconds
-     * @param enough after which no further one is renewed
-     * @param end when to give up
-     * @return those that have ended
-     * @throws BackendUnavailableException if the server does not answer
-     */
-    Set<SlotSession> renewAll(Collection<SlotSession> sessions, long lately, Deadline enough, Deadline end) {
-        List<SlotSession> oldestFirst = new ArrayList<>();
-        synchronized (this) {
-            long now = System.nanoTime();
-            Map<SlotSession, Long> ages = new HashMap<>();
-            sessions.forEach(session -> ages.put(session, now - session.confirmedNanos()));
-            ages.values().removeIf(age -> age < lately);
-            oldestFirst.addAll(ages.keySet());
-            oldestFirst.sort(Comparator.comparing(ages::get, Comparator.reverseOrder()));
-        }
-        Set<SlotSession> ended = ConcurrentHashMap.newKeySet();
-        sideBySide.forEach(oldestFirst, session -> {
-            if (!enough.isPast(System.nanoTime()) && !renew(session, end)) {
-                ended.add(session);
-            }
-        });
-        return ended;
-    }
-
-    /** Returns until when all of these are alive: a time to live after the oldest confirmation; never if there are none. */
-    synchronized Deadline aliveUntil(Collection<SlotSession> sessions) {
-        Deadline until = Deadline.NEVER;
-        for (SlotSession session : sessions) {
-            until = until.earlier(Deadline.at(session.confirmedNanos() + ttlNanos));
-        }
-        return until;
     }
 
     synchronized void putBack(Iterable<SlotSession> unused) {
@@ -300,6 +221,20 @@ final class SessionPool {
         return calls.destroy(session.id(), end);
     }
 
+    /**
+     * Ends the session of a hold that is given back. Returns whether the server has confirmed that; else the hold stays until it is
+     * given back in another way, for the session may be alive. It is not used again.
+     */
+    boolean endRelease(Hold hold, SlotSession session, Deadline end) {
+        boolean ended = destroy(session, end);
+        synchronized (this) {
+            if (!ended && !closed) {
+                holders.put(hold, session);
+            }
+        }
+        return ended;
+    }
+
     /** Notes that a session of an exchange holds a slot now. */
     synchronized void granted(SlotSession session, Hold hold) {
         if (session.state() != SlotSession.State.DEAD) {
@@ -312,7 +247,7 @@ final class SessionPool {
     /** Takes a hold out for giving it back; null if it is not held any more. */
     synchronized @Nullable SlotSession beginRelease(Hold hold) {
         SlotSession session = holders.get(hold);
-        if (session != null) {
+        if (session != null && session.state() == SlotSession.State.HELD) {
             session.become(SlotSession.State.RELEASING);
         }
         return session;
@@ -355,18 +290,8 @@ final class SessionPool {
             losses += lost.size();
             lost.values().forEach(this::drop);
         }
-        endAll(lost.values().stream().map(SlotSession::id).toList(), end);
+        calls.destroyAll(lost.values().stream().map(SlotSession::id).toList(), end);
         return lost.keySet();
-    }
-
-    /** Ends sessions. When the server does not answer for one it will not answer for the others: they lapse. */
-    void endAll(Collection<String> ids, Deadline end) {
-        AtomicBoolean answers = new AtomicBoolean(true);
-        sideBySide.forEach(ids, id -> {
-            if (answers.get() && !calls.destroy(id, end)) {
-                answers.set(false);
-            }
-        });
     }
 
     /** How many holds were lost so far: after a loss, what was known of the server is out of date. */
@@ -390,10 +315,10 @@ final class SessionPool {
         return rest;
     }
 
-    /** One Consul session of ours, good for one slot at a time. Guarded by its pool. */
+    /** One Consul session of ours, good for one slot at a time. Guarded by its pool, but for its confirmations. */
     static final class SlotSession {
         private final String id;
-        private long confirmedNanos;
+        private volatile long confirmedNanos;
         private State state = State.BUSY;
         private @Nullable Hold hold;
 

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Operations that Consul does all or none of, in one commit. Built once, sent as often as it takes. */
@@ -52,10 +53,6 @@ final class Transaction {
         return this;
     }
 
-    int size() {
-        return operations.size();
-    }
-
     private Transaction write(JsonObject operation, String value) {
         operation.addProperty("Flags", LockBody.FLAGS);
         operation.addProperty("Value", Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8)));
@@ -91,12 +88,11 @@ final class Transaction {
      *
      * @param status what
      * @param text why, for messages
-     * @param operation which operation failed, from 0; -1 if not known
      * @param indexes the index of each key that was written
      */
-    record Outcome(Status status, String text, int operation, Map<String, Long> indexes) {
+    record Outcome(Status status, String text, Map<String, Long> indexes) {
         private static Outcome of(Status status, String text) {
-            return new Outcome(status, text, -1, Map.of());
+            return new Outcome(status, text, Map.of());
         }
 
         /** In the words of the port, for one that was not done, or of which nobody knows. */
@@ -123,9 +119,22 @@ final class Transaction {
         }
     }
 
+    /** Sends one after the other until one is not done; the indexes in the outcome are those of all. */
+    static Outcome sendAll(List<Transaction> transactions, ConsulHttp http, Deadline end) {
+        Map<String, Long> indexes = new HashMap<>();
+        for (Transaction transaction : transactions) {
+            Outcome outcome = transaction.send(http, end);
+            if (outcome.status() != Status.OK) {
+                return outcome;
+            }
+            indexes.putAll(outcome.indexes());
+        }
+        return new Outcome(Status.OK, "", indexes);
+    }
+
     private static Outcome outcome(ConsulHttp.Reply reply) {
         return switch (reply.status()) {
-            case 200 -> new Outcome(Status.OK, "", -1, indexes(reply.body()));
+            case 200 -> new Outcome(Status.OK, "", indexes(reply.body()));
             case 409 -> failed(reply);
             case 401, 403 -> Outcome.of(Status.DENIED, reply.text());
             default ->
@@ -169,6 +178,6 @@ final class Transaction {
         } else {
             status = Status.NOT_DONE;
         }
-        return new Outcome(status, text, (int) Json.number(error, "OpIndex"), Map.of());
+        return Outcome.of(status, text);
     }
 }

@@ -34,6 +34,8 @@ final class BrokenLink implements AutoCloseable {
     private final AtomicInteger answersToLose = new AtomicInteger();
     private final AtomicInteger requestsToLose = new AtomicInteger();
     private final AtomicReference<@Nullable LateRequest> toHold = new AtomicReference<>();
+    private final AtomicReference<@Nullable String> toLose = new AtomicReference<>();
+    private final AtomicReference<@Nullable Runnable> rival = new AtomicReference<>();
 
     BrokenLink(String address) {
         String[] parts = address.split(":", -1);
@@ -66,6 +68,16 @@ final class BrokenLink implements AutoCloseable {
         requestsToLose.set(number);
     }
 
+    /** All requests that begin like this are accepted and do not reach the server; null ends that. */
+    void loseRequestsTo(@Nullable String start) {
+        toLose.set(start);
+    }
+
+    /** Something is done at the server before each transaction gets there; null ends that. */
+    void overtakeTransactions(@Nullable Runnable change) {
+        rival.set(change);
+    }
+
     /** Keeps the next transaction with this text in its body: the server gets it late, when its client has given up. */
     LateRequest hold(String text) {
         LateRequest late = new LateRequest(text);
@@ -76,12 +88,18 @@ final class BrokenLink implements AutoCloseable {
     /** One that is kept. */
     static final class LateRequest {
         private final String text;
+        private final CountDownLatch arrived = new CountDownLatch(1);
         private final CountDownLatch givenUp = new CountDownLatch(1);
         private final CountDownLatch letGo = new CountDownLatch(1);
         private final CountDownLatch answered = new CountDownLatch(1);
 
         private LateRequest(String text) {
             this.text = text;
+        }
+
+        /** Until it was sent: its client waits for the answer. */
+        void awaitArrival() throws InterruptedException {
+            assertThat(arrived.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         }
 
         void awaitGivenUp() throws InterruptedException {
@@ -136,10 +154,31 @@ final class BrokenLink implements AutoCloseable {
             pump(upstream, client, false);
         }
 
+        /** Whether a request is to reach the server. */
+        private boolean passes(String text) {
+            requests.add(text);
+            String lost = toLose.get();
+            if (lost != null && text.startsWith(lost)) {
+                return false;
+            }
+            if (text.startsWith("PUT /v1/txn")) {
+                if (take(requestsToLose)) {
+                    return false;
+                }
+                losing = take(answersToLose);
+                Runnable change = rival.get();
+                if (change != null) {
+                    change.run();
+                }
+            }
+            return true;
+        }
+
         private void holdIfLate(String text, InputStream in) throws InterruptedException {
             LateRequest wanted = toHold.get();
             if (wanted != null && text.contains(wanted.text) && toHold.compareAndSet(wanted, null)) {
                 late = wanted;
+                wanted.arrived.countDown();
                 readToItsEnd(in);
                 wanted.givenUp.countDown();
                 wanted.letGo.await();
@@ -154,12 +193,8 @@ final class BrokenLink implements AutoCloseable {
                 for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
                     if (request) {
                         String text = new String(buffer, 0, read, StandardCharsets.ISO_8859_1);
-                        requests.add(text);
-                        if (text.startsWith("PUT /v1/txn")) {
-                            if (take(requestsToLose)) {
-                                break;
-                            }
-                            losing = take(answersToLose);
+                        if (!passes(text)) {
+                            break;
                         }
                         holdIfLate(text, in);
                     } else if (losing) {

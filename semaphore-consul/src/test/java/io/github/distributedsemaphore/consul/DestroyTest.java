@@ -85,6 +85,16 @@ class DestroyTest {
     }
 
     @Test
+    void theWatchForTheLastHolderEndsWhenTheKeyIsSomebodyElses() {
+        takeOne(rival);
+        backend.admin().destroy(name);
+        assertThat(watches()).isEqualTo(1);
+        server.put(name + "/.lock", "garbage", "0");
+        await("the watch ends").atMost(Duration.ofSeconds(10)).until(() -> watches() == 0);
+        assertThat(server.get(name + "/.lock")).isEqualTo("garbage");
+    }
+
+    @Test
     void anAnswerThatMakesNoSenseDoesNotEndTheWatchForTheLastHolder() {
         try (StubServer stub = StubServer.answering("[{\"Key\":{}}]")) {
             try (ConsulHttp http = http(stub.address());

@@ -220,6 +220,18 @@ class ExchangeTest {
         }
     }
 
+    /** The slot is given back, although the call that shares the exchange fails. */
+    @Test
+    void anAttemptBesideAReleaseIsToldThatTheLimitsDiffer() {
+        Hold hold = takeOne(session);
+        String id = server.holders(name).get(0);
+        server.put(name + "/.lock", "{\"Limit\":5,\"Holders\":{\"" + id + "\":true}}");
+        ExchangeRequest both = new ExchangeRequest(List.of(hold), List.of(1), 1, true, 1);
+        assertThatThrownBy(() -> session.exchange(both)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(server.keys()).doesNotContain(name + "/" + id);
+    }
+
     @Test
     void aReleaseWakesAWaitingClientAtOnce() throws InterruptedException {
         List<Hold> holds = takeHolds(session, 3);

@@ -107,13 +107,45 @@ class GraceTest {
         }
     }
 
+    @Test
+    void aWatchThatNobodyNeededAnyMoreHasNotFailedSince() throws Exception {
+        create();
+        try (ConsulHttp operations = http(server.address(), Duration.ofSeconds(4), 2);
+                ConsulHttp watches = http(proxyAddress(), ConsulBackend.WATCH_ANSWER, 2);
+                BackendSession session =
+                        new ConsulSession(operations, watches, settings(server.address(), "1s"), name, losses);
+                LinkFault refusal = proxy.refuse()) {
+            BackendSession.Watch watch = session.watch(() -> {});
+            await("it fails").atMost(PATIENCE).until(() -> refusal.strikes() > 0);
+            long failed = System.nanoTime();
+            watch.close();
+            await("it ends").atMost(PATIENCE).until(() -> !isWatching());
+            await("the grace would be over")
+                    .until(() -> System.nanoTime() - failed
+                            > Duration.ofMillis(1_100).toNanos());
+            long taken = System.nanoTime();
+            Hold hold = takeOne(session);
+            await().atMost(PATIENCE).until(() -> losses.holds.contains(hold));
+            assertThat(Duration.ofNanos(System.nanoTime() - taken)).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+        }
+    }
+
+    private boolean isWatching() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.getName().equals("semaphore-consul-watch " + name));
+    }
+
     private static ConsulHttp http(String address, Duration longest, int connections) {
         return new ConsulHttp(settings(address), longest, connections);
     }
 
     private static ConsulSettings settings(String address) {
+        return settings(address, "0s");
+    }
+
+    private static ConsulSettings settings(String address, String grace) {
         return ConsulSettings.from(
-                BackendUri.parse("consul://" + address + "?grace=0s"), HolderInfo.ofThisProcess("test"));
+                BackendUri.parse("consul://" + address + "?grace=" + grace), HolderInfo.ofThisProcess("test"));
     }
 
     private String proxyAddress() {

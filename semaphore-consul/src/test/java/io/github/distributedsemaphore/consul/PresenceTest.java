@@ -23,11 +23,9 @@ class PresenceTest {
     private final ConsulHttp watches =
             new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
     private final PrefixReader reader = new PrefixReader(operations, name, name);
-    private final SessionPool pool = new SessionPool(
-            new SessionCalls(operations, name, name, settings),
-            name,
-            settings.ttl(),
-            new SessionCalls.SideBySide(Runnable::run));
+    private final SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(Runnable::run);
+    private final SessionCalls calls = new SessionCalls(operations, name, name, settings, sideBySide);
+    private final SessionPool pool = new SessionPool(calls, name, sideBySide);
     private final PrefixWatcher watcher =
             new PrefixWatcher(operations, watches, reader, pool, new Consul.Losses(), name, settings.grace());
     private final AtomicInteger looks = new AtomicInteger();
@@ -42,7 +40,7 @@ class PresenceTest {
     @AfterEach
     void close() {
         watcher.stop();
-        pool.endAll(pool.close(), operations.end());
+        calls.destroyAll(pool.close(), operations.end());
         operations.close();
         watches.close();
         rival.close();

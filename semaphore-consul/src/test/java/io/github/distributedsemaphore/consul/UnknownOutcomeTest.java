@@ -18,7 +18,9 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
@@ -200,6 +202,117 @@ class UnknownOutcomeTest {
         List<Holder> granted = backend.admin().describe(name).orElseThrow().holders();
         late.letGo();
         assertThat(backend.admin().describe(name).orElseThrow().holders()).isEqualTo(granted);
+    }
+
+    /** The request does not reach the server, and meanwhile another client changes the list. */
+    @Test
+    void aReleaseIsToldOnlyIfTheSlotIsFree() throws Exception {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            Hold hold = takeOne(client);
+            BrokenLink.LateRequest late = link.hold("\"Verb\":\"cas\"");
+            CompletableFuture<ExchangeResult> release = CompletableFuture.supplyAsync(() -> giveBack(client, hold));
+            late.awaitArrival();
+            assertThat(takeOne(session).slot()).isEqualTo(2);
+            boolean told = release.handle((result, failure) -> failure == null).join();
+            assertThat(told).as("told that it is given back").isEqualTo(free() == 2);
+            if (!told) {
+                ExchangeResult result = client.resolve(new ExchangeRequest(List.of(hold), List.of(), 1, false));
+                assertThat(result.lost()).isEmpty();
+            }
+            assertThat(free()).isEqualTo(2);
+            late.letGo();
+        }
+    }
+
+    /** After some conflicts sessions are ended instead, and the end of one of them gets no answer. */
+    @Test
+    void aHoldWhoseSessionMayNotHaveEndedIsNeitherGivenBackNorLost() {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            List<Hold> holds = takeHolds(client, 2);
+            link.loseRequestsTo(
+                    "PUT /v1/session/destroy/" + server.holders(name).get(0));
+            link.overtakeTransactions(this::changeTheList);
+            ExchangeRequest release = new ExchangeRequest(holds, List.of(), 1, false);
+            assertThatThrownBy(() -> client.exchange(release)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(free()).isEqualTo(2);
+            link.loseRequestsTo(null);
+            link.overtakeTransactions(null);
+            assertThat(client.resolve(release).lost()).isEmpty();
+            assertThat(free()).isEqualTo(3);
+        }
+    }
+
+    private void changeTheList() {
+        String key = name + "/" + KeyNames.LOCK;
+        LockBody body = LockBody.parse(key, LockBody.FLAGS.toString(), server.get(key));
+        String nonce = Consul.uniqueName();
+        server.put(key, new LockBody(body.limit(), body.holders(), nonce, false).toJson());
+    }
+
+    /** What cannot be read is given back by ending sessions, and that gets no answer. */
+    @Test
+    void aReleaseBelowADamagedKeyIsToldOnlyIfTheSessionHasEnded() {
+        try (StubServer silent = StubServer.silent();
+                ConsulHttp operations = http(link.address());
+                ConsulHttp watches = http(silent.address());
+                BackendSession client =
+                        new ConsulSession(operations, watches, settings(link.address()), name, new Consul.Losses())) {
+            Hold hold = takeOne(client);
+            String entry = name + "/" + server.holders(name).get(0);
+            server.put(name + "/" + KeyNames.LOCK, "garbage");
+            link.loseRequestsTo("PUT /v1/session/destroy");
+            ExchangeRequest release = new ExchangeRequest(List.of(hold), List.of(), 1, false);
+            assertThatThrownBy(() -> client.exchange(release)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(server.keys()).contains(entry);
+            link.loseRequestsTo(null);
+            assertThat(client.resolve(release).lost()).isEmpty();
+            assertThat(server.keys()).doesNotContain(entry);
+        }
+    }
+
+    private static ConsulHttp http(String address) {
+        return new ConsulHttp(settings(address), Duration.ofSeconds(4), 2);
+    }
+
+    private static ConsulSettings settings(String address) {
+        return ConsulSettings.from(BackendUri.parse("consul://" + address), HolderInfo.ofThisProcess("test"));
+    }
+
+    /** Without the key that all change, nothing but the missing semaphore shows that the request is out of date. */
+    @Test
+    void findingOutEndsWhenTheSemaphoreWasDestroyedMeanwhile() throws Exception {
+        server.delete(name + "/" + KeyNames.LOCK);
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            BrokenLink.LateRequest late = link.hold("\"Verb\":\"cas\"");
+            CompletableFuture<Answer> taken = CompletableFuture.supplyAsync(() -> take(client, 1));
+            late.awaitArrival();
+            assertThat(backend.admin().destroy(name)).isTrue();
+            assertThat(taken)
+                    .failsWithin(Duration.ofSeconds(30))
+                    .withThrowableThat()
+                    .withCauseInstanceOf(BackendUnavailableException.class);
+            late.letGo();
+            assertThat(server.keys()).noneMatch(key -> key.startsWith(name + "/"));
+            assertThat(take(client, 1)).isEqualTo(Answer.MISSING);
+        }
+    }
+
+    @Test
+    void findingOutLeavesTheServerTimeBetweenTwoRequests() {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            giveBack(client, takeOne(client));
+            link.loseRequests(Integer.MAX_VALUE);
+            assertThatThrownBy(() -> take(client, 1)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(link.requests().stream()
+                            .filter(request -> request.startsWith("PUT /v1/txn"))
+                            .count())
+                    .isLessThan(200);
+            link.loseRequests(0);
+        }
     }
 
     /** How a transaction has a value, or the beginning of one if its length is a multiple of three. */
