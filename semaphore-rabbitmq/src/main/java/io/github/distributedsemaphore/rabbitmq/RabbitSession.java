@@ -116,7 +116,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     }
 
     private CallBudget budget(Duration most) {
-        return CallBudget.of("Semaphore '" + names.semaphore() + "'", most);
+        return CallBudget.of(names.subject(), most);
     }
 
     @Override
@@ -379,10 +379,6 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
 
         List<Entry> entries() {
             return List.copyOf(entries.values());
-        }
-
-        boolean isEmpty() {
-            return entries.isEmpty();
         }
     }
 }
