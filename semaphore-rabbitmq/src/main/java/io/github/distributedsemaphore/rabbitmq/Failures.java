@@ -90,10 +90,10 @@ final class Failures {
         return unavailable(subject + ": the cluster node that has its slot " + slot + " is down: start it again", null);
     }
 
-    static IncompatibleStateException withoutFences(String semaphore, Throwable cause) {
+    static IncompatibleStateException withoutFences(String subject, Throwable cause) {
         return new IncompatibleStateException(
-                "Semaphore '" + semaphore
-                        + "' has no stream for fences: somebody deleted it. Call create with the same limit, which makes it",
+                subject
+                        + " has no stream for fences: somebody deleted it. Call create with the same limit, which makes it",
                 cause);
     }
 

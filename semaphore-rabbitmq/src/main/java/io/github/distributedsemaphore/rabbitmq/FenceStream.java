@@ -113,7 +113,7 @@ final class FenceStream implements AutoCloseable {
             return String.valueOf(signal.getMessage());
         }
         if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
-            throw Failures.withoutFences(names.semaphore(), e);
+            throw Failures.withoutFences(names.subject(), e);
         }
         if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
             throw Failures.denied(connections.settings(), names.fences(), close.getReplyText(), e);

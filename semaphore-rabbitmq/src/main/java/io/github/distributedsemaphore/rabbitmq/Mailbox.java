@@ -176,7 +176,12 @@ final class Mailbox implements AutoCloseable {
             for (String semaphore : members.keySet()) {
                 in.queueBind(queue, EXCHANGE, semaphore);
             }
-            in.basicConsume(queue, true, (tag, message) -> received(message), tag -> {});
+            // Without its queue it hears nothing more: who finds it closed opens it again.
+            in.basicConsume(
+                    queue,
+                    true,
+                    (tag, message) -> received(message),
+                    tag -> connections.execute(() -> channels.forEach(HolderConnection::abort)));
             out.addReturnListener(this::returned);
             return new Post(line, in, out, queue);
         } catch (IOException | ShutdownSignalException e) {

@@ -74,6 +74,11 @@ final class QueueNames {
         return semaphore;
     }
 
+    /** With what a message about the semaphore begins. */
+    String subject() {
+        return "Semaphore '" + semaphore + "'";
+    }
+
     /** The name as it stands in the names of queues. */
     String encoded() {
         return encoded;

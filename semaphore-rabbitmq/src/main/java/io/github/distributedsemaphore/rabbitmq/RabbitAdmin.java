@@ -61,7 +61,7 @@ final class RabbitAdmin implements BackendAdmin {
                 throw mutex.brokenOff(String.valueOf(e.getMessage()), e);
             }
         } catch (LinkLostException e) {
-            throw Failures.unavailable(subject(name) + ": nothing was changed: " + e.getMessage(), e);
+            throw Failures.unavailable(budget.subject() + ": nothing was changed: " + e.getMessage(), e);
         }
     }
 
@@ -90,7 +90,7 @@ final class RabbitAdmin implements BackendAdmin {
     }
 
     private static String subject(String name) {
-        return "Semaphore '" + name + "'";
+        return new QueueNames(name).subject();
     }
 
     private CallBudget budget(String name) {
@@ -110,7 +110,7 @@ final class RabbitAdmin implements BackendAdmin {
             throws LinkLostException {
         int next = limit(slots) + 1;
         if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next), budget.end()) == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(subject(names.semaphore()), next);
+            throw Failures.nodeDown(budget.subject(), next);
         }
     }
 
@@ -246,7 +246,7 @@ final class RabbitAdmin implements BackendAdmin {
     private int limit(QueueNames names, Lazy connection, CallBudget budget) throws LinkLostException {
         int limit = sight.limit(names, connection, budget);
         if (limit == 0 && connection.get().look(names.slot(1), budget.end()) == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(subject(names.semaphore()), 1);
+            throw Failures.nodeDown(budget.subject(), 1);
         }
         return limit;
     }

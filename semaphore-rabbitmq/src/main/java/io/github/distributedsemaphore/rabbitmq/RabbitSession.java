@@ -116,7 +116,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     }
 
     private CallBudget budget(Duration most) {
-        return CallBudget.of("Semaphore '" + names.semaphore() + "'", most);
+        return CallBudget.of(names.subject(), most);
     }
 
     @Override
@@ -183,17 +183,19 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     }
 
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget) throws LinkLostException {
-        List<Waiters.Offer> offers = request.waiting() ? waiters.takeOffers() : List.of();
+        // Attempts alone are no look for those that wait: they take no offers, and put no look off.
+        boolean forWaiters = request.waiting() && request.wants().size() > request.attempts();
+        List<Waiters.Offer> offers = forWaiters ? waiters.takeOffers() : List.of();
         offers.forEach(offer -> search.remember(offer.slot()));
         SlotSearch.Result taken = search.take(request, offers.size(), link.holder(budget), budget);
         link.awaitListening(budget);
         waiters.released(taken.unused());
         boolean full = taken.answers().contains(Answer.FULL);
-        waiters.waiting(full && request.waiting());
+        waiters.waiting(request.waiting() && (full || !forWaiters));
         if (full && request.wants().stream().allMatch(want -> want > 1)) {
             offers.forEach(waiters::passOn);
         }
-        if (full && request.waiting()) {
+        if (full && forWaiters) {
             waiters.refused(taken.postponed());
         }
         return result(taken.answers(), lost)
@@ -377,10 +379,6 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
 
         List<Entry> entries() {
             return List.copyOf(entries.values());
-        }
-
-        boolean isEmpty() {
-            return entries.isEmpty();
         }
     }
 }

@@ -32,7 +32,7 @@ final class SessionLink {
 
     BackendUnavailableException gone(@Nullable Exception cause) {
         return Failures.unavailable(
-                "Semaphore '" + names.semaphore() + "': the connection is lost, and the permits with it"
+                names.subject() + ": the connection is lost, and the permits with it"
                         + (cause == null ? "" : ": " + cause.getMessage()),
                 cause);
     }
@@ -42,8 +42,8 @@ final class SessionLink {
      */
     OutcomeUnknownException goneWhileTaking(Exception cause) {
         return new OutcomeUnknownException(
-                "Semaphore '" + names.semaphore()
-                        + "': the connection was lost while permits were taken; they are free when the broker notices it: "
+                names.subject()
+                        + ": the connection was lost while permits were taken; they are free when the broker notices it: "
                         + cause.getMessage(),
                 cause);
     }

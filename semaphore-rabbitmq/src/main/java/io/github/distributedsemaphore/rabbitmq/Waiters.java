@@ -348,7 +348,12 @@ final class Waiters {
         try {
             others = opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS)
                     .getConsumerCount();
-            opened.basicConsume(names.waiters(), true, (tag, message) -> received(message), tag -> {});
+            // Without its queue it hears nothing more: who finds it closed subscribes again.
+            opened.basicConsume(
+                    names.waiters(),
+                    true,
+                    (tag, message) -> received(message),
+                    tag -> connections.execute(() -> HolderConnection.abort(opened)));
             return true;
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("not notified of releases on this channel", e);

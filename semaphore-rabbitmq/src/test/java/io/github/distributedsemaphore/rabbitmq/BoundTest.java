@@ -281,10 +281,7 @@ class BoundTest {
             BackendSession.Watch watch = waiting.watch(offers::incrementAndGet);
             closeProbes();
             await().until(() -> !Rabbit.exists(observer, names.waiters()));
-            await("subscribed again").until(() -> {
-                assertThat(Rabbit.takeWaiting(waiting, 1).answers()).containsExactly(Answer.FULL);
-                return Rabbit.exists(observer, names.waiters());
-            });
+            awaitSubscribed(waiting, observer, names);
             // Whoever gives back has to notice first that it can send nothing.
             Deque<Hold> held = new ArrayDeque<>(holds);
             await("offered").until(() -> {
@@ -297,6 +294,40 @@ class BoundTest {
             holding.close();
             waiting.close();
             other.close();
+        }
+    }
+
+    /** Looks in vain until it is a consumer again. */
+    private static void awaitSubscribed(BackendSession waiting, Connection observer, QueueNames names) {
+        await("subscribed again").until(() -> {
+            assertThat(Rabbit.takeWaiting(waiting, 1).answers()).containsExactly(Answer.FULL);
+            return Rabbit.exists(observer, names.waiters());
+        });
+    }
+
+    @Test
+    void aClientWhoseQueuesOfMessagesAreDeletedMakesThemAgain() throws Exception {
+        QueueNames names = new QueueNames(name);
+        AtomicInteger changes = new AtomicInteger();
+        List<String> ofOthers = RabbitServer.queues();
+        try (SemaphoreBackend other = Rabbit.backend("");
+                Connection observer = Rabbit.connection()) {
+            BackendSession waiting = other.open(name, new Rabbit.News());
+            Rabbit.take(waiting, 3);
+            BackendSession.Watch watch = waiting.watch(changes::incrementAndGet);
+            RabbitServer.delete(names.waiters());
+            awaitSubscribed(waiting, observer, names);
+            RabbitServer.queues().stream()
+                    .filter(queue -> queue.startsWith(QueueNames.PREFIX + "client:") && !ofOthers.contains(queue))
+                    .forEach(RabbitServer::delete);
+            changes.set(0);
+            await("told of changes again").until(() -> {
+                assertThat(Rabbit.takeWaiting(waiting, 1).answers()).containsExactly(Answer.FULL);
+                admin.admin().resize(name, 3);
+                return changes.get() > 0;
+            });
+            watch.close();
+            waiting.close();
         }
     }
 

@@ -170,6 +170,26 @@ class SessionTest {
         watch.close();
     }
 
+    /** Each attempt is refused just before it is asked for the caller that waits. */
+    @Test
+    void attemptsThatAreRefusedDoNotKeepAWaitingCallerFromWhatACrashFreed() {
+        backend.admin().create(name, 5);
+        granted(take(otherSession, 2).answers().get(0));
+        ExchangeRequest attempt = new ExchangeRequest(List.of(), List.of(5), 1, true, 1);
+        try (SemaphoreBackend third = Rabbit.backend("")) {
+            BackendSession crashing = third.open(name, new Rabbit.News());
+            granted(take(crashing, 3).answers().get(0));
+            BackendSession.Watch watch = session.watch(() -> {});
+            assertThat(takeWaiting(session, 1).answers()).containsExactly(Answer.FULL);
+            crashing.abort();
+            await().until(() -> {
+                assertThat(session.exchange(attempt).answers()).containsExactly(Answer.FULL);
+                return takeWaiting(session, 1).answers().get(0) instanceof Answer.Granted;
+            });
+            watch.close();
+        }
+    }
+
     @Test
     void aPingIsAnsweredByABrokerAndByNothingElse() {
         backend.ping();
