@@ -172,6 +172,11 @@ final class RedisLiveness {
         return leftMillis < lease.toMillis() / 2;
     }
 
+    /** From when on {@link #isDueForRenewal} is so; the engine renews nobody that holds nothing. */
+    Deadline renewalDue(long deadlineMillis) {
+        return Deadline.at(clock.nanosAt((deadlineMillis - lease.toMillis() / 2 + 1) * 1_000));
+    }
+
     /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read again. */
     boolean isOutdated(long sentNanos) {
         return System.nanoTime() - sentNanos > lease.toNanos() / OUTDATED_PARTS;
@@ -202,10 +207,6 @@ final class RedisLiveness {
     /** What has to have a grant before it counts. */
     Replicas replicas() {
         return replicas;
-    }
-
-    Duration lease() {
-        return lease;
     }
 
     Duration renewEvery() {
