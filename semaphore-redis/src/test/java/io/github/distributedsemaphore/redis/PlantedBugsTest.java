@@ -87,8 +87,8 @@ class PlantedBugsTest {
                     "8.15",
                     "destroyed some time ago",
                     "RedisLiveness.java",
-                    "if (found == null) { keepRecords();",
-                    "if (found == null && ledger.holds().isEmpty()) { keepRecords();"),
+                    "if (found.deadlineMillis() > 0 && found.control() == null) { keepRecords();",
+                    "if (found.deadlineMillis() > 0 && found.control() == null && found.slots().isEmpty()) { keepRecords();"),
             in(
                     "a create forgets the higher slots of old holders",
                     "8.7",
