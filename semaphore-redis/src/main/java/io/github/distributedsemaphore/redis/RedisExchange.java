@@ -311,7 +311,7 @@ final class RedisExchange {
                 leaveOpen(attempt);
                 throw RedisFailures.uncertain(layout.what(), broken);
             }
-            if (attempt.hasProgressed()) {
+            if (attempt.hasProgressed() && attempt.isServed()) {
                 ledger.owe(attempt.unknownToCallers());
                 return loop.result(attempt, wire.lastKnown());
             }
