@@ -89,11 +89,12 @@ final class RedisPruning {
     /** Returns false if something changed since they were found. */
     private boolean bury(Dead dead, Deadline deadline) {
         List<String> clients = dead.clients();
+        List<String> held = clients.stream().map(layout::heldBy).toList();
+        requireSets(held, deadline);
         CommandBatch batch = new CommandBatch().multi();
         if (dead.exists()) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
         }
-        List<String> held = clients.stream().map(layout::heldBy).toList();
         batch.add(RedisVerb.ZREM, with(layout.lives(), clients));
         batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));
         batch.add(
@@ -106,6 +107,14 @@ final class RedisPruning {
                         .toArray(String[]::new));
         batch.exec();
         return wire.ask(batch, deadline).committed();
+    }
+
+    /** Of a transaction Redis does the rest if a part fails: the sets would be gone, and their slots nowhere. */
+    private void requireSets(List<String> held, Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.SRANDMEMBER, layout.free(), "1");
+        held.forEach(key -> batch.add(RedisVerb.SISMEMBER, key, "1"));
+        wire.ask(batch, deadline).requireAll();
     }
 
     /**

@@ -181,6 +181,35 @@ class StateTest {
         await().until(() -> take(other, 3) instanceof Answer.Granted);
     }
 
+    /** Redis does the other parts of a transaction if one of them fails. */
+    @Test
+    void deadClientsKeepTheirSlotsWhileThoseOfOneCannotBecomeFree() {
+        takeHolds(session, 3);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
+        commands.zadd(layout.lives(), 1, client);
+        commands.zadd(layout.lives(), 1, "another");
+        commands.set(layout.heldBy("another"), "mine");
+
+        BackendSession heir = redis.session("jobs");
+        assertThatThrownBy(() -> take(heir, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.scard(layout.heldBy(client))).isEqualTo(3);
+        commands.del(layout.heldBy("another"));
+        assertThat(takeHolds(heir, 3)).hasSize(3);
+    }
+
+    @Test
+    void deadClientsKeepTheirSlotsWhileTheFreeOnesCannotBeRead() {
+        takeHolds(session, 3);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
+        commands.zadd(layout.lives(), 1, client);
+        commands.set(layout.free(), "mine");
+
+        assertThatThrownBy(() -> admin.retiredHolders("jobs")).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.scard(layout.heldBy(client))).isEqualTo(3);
+        commands.del(layout.free());
+        assertThat(takeHolds(redis.session("jobs"), 3)).hasSize(3);
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aHolderThatWasRemovedLearnsOfItAndFreesNobodyElsesSlot(boolean check) {
