@@ -59,8 +59,8 @@ class PlantedBugsTest {
                     "8.16",
                     "destroy of a name that is taken",
                     "RedisAdmin.java",
-                    "if (!found.isEmpty() && format == null) {",
-                    "if (!found.isEmpty() && format != null && format.isEmpty()) {"),
+                    "if (Control.isForeign(found)) {",
+                    "if (Control.isForeign(found) && found.map().isEmpty()) {"),
             in(
                     "a slot whose release a fail-over lost is taken up again",
                     "7.2",

@@ -19,6 +19,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -61,11 +62,16 @@ class StateTest {
         "format, 1",
         "slots, 2",
         "slots, many",
-        "base, x"
+        "base, x",
+        "format,"
     })
-    void aDamagedControlIsRefusedAndCanBeDestroyed(String field, String value) {
+    void aDamagedControlIsRefusedAndCanBeDestroyed(String field, @Nullable String value) {
         takeOne(session);
-        commands.hset(layout.control(), field, value);
+        if (value == null) {
+            commands.hdel(layout.control(), field);
+        } else {
+            commands.hset(layout.control(), field, value);
+        }
 
         BackendSession other = redis.session("jobs");
         assertThatThrownBy(() -> take(other, 1))
