@@ -454,6 +454,22 @@ class QueueTest {
         assertThat(queued()).isEqualTo(1);
     }
 
+    /** Two clients know the server's time to about a millisecond, so their order would prove nothing here. */
+    @Test
+    void whoStopsToWaitAndWaitsAgainHasNotWaitedSinceTheFirstTime() {
+        takeHolds(holder, 2);
+        BackendSession waiting = redis.session("jobs");
+        String queue = redis.layout("jobs").waiters();
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        double before = redis.commands().zrangeWithScores(queue, 0, 0).get(0).getScore();
+        assertThat(take(waiting, 1)).isEqualTo(Answer.FULL);
+        assertThat(queued()).isZero();
+
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(redis.commands().zrangeWithScores(queue, 0, 0).get(0).getScore())
+                .isNotEqualTo(before);
+    }
+
     @Test
     void aClosedHolderWakesAsManyAsItHadSlots() {
         takeHolds(holder, 2);
