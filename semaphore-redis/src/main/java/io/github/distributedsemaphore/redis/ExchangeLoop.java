@@ -272,21 +272,27 @@ final class ExchangeLoop {
 
     ExchangeResult result(Attempt attempt, View view) {
         attempt.lost().retainAll(attempt.request().giveBack());
-        Deadline recheck = Deadline.NEVER;
-        if (attempt.hasRefused()) {
-            if (view.firstEndMillis() != Long.MAX_VALUE) {
-                recheck = Deadline.at(liveness.clock().nanosAt((view.firstEndMillis() + 2) * 1_000));
-            }
-            if (attempt.isLeftToOthers()) {
-                recheck = recheck.earlier(Deadline.at(System.nanoTime() + Planner.PATIENCE_NANOS));
-            }
-        }
         return ExchangeResult.of(attempt.answers())
                 .lost(attempt.lost())
                 .validUntil(liveness.validUntil(view.sentNanos(), view.deadlineMillis(), view.serverMicros()))
-                .recheck(recheck)
+                .recheck(attempt.hasRefused() ? recheck(attempt, view) : Deadline.NEVER)
                 .othersWaiting(planner.othersWait(view))
                 .ahead(view.ahead(liveness.client()).size())
                 .build();
+    }
+
+    private Deadline recheck(Attempt attempt, View view) {
+        Deadline recheck = Deadline.NEVER;
+        if (view.firstEndMillis() != Long.MAX_VALUE) {
+            recheck = Deadline.at(liveness.clock().nanosAt((view.firstEndMillis() + 2) * 1_000));
+        }
+        if (attempt.isLeftToOthers()) {
+            recheck = recheck.earlier(Deadline.at(System.nanoTime() + Planner.PATIENCE_NANOS));
+        }
+        if (view.isMember() && attempt.request().waiting()) {
+            // A client that only waits lives on by its looks, and would lose its place with its life.
+            recheck = recheck.earlier(liveness.renewalDue(view.deadlineMillis()));
+        }
+        return recheck;
     }
 }

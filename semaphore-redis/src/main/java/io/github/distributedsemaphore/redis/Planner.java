@@ -307,7 +307,8 @@ final class Planner {
             queuedAs = step.ticket();
             queuedUpon = step.base();
         } else if (step.leaveQueue()) {
-            queuedAs = 0;
+            // Or a later wait would stand before clients that have come meanwhile.
+            forgetPlace();
         }
     }
 

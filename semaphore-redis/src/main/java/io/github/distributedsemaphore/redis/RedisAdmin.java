@@ -17,7 +17,6 @@ import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -174,21 +173,20 @@ final class RedisAdmin implements BackendAdmin {
             CommandBatch batch = watched(layout);
             // Not parsed: to destroy is the repair of one that is damaged.
             int all = Control.readAll(batch, layout);
-            Map<String, String> found = wire.ask(batch, deadline).get(all).map();
-            String format = found.get(RedisLayout.FORMAT_FIELD);
-            if (!found.isEmpty() && format == null) {
+            Reply found = wire.ask(batch, deadline).get(all);
+            if (Control.isForeign(found)) {
                 throw Control.foreign(layout);
             }
             CommandBatch transaction = new CommandBatch().multi();
             transaction.add(RedisVerb.DEL, layout.control(), layout.waiters());
-            if (RedisLayout.FORMER_FORMAT.equals(format)) {
+            if (RedisLayout.FORMER_FORMAT.equals(found.map().get(RedisLayout.FORMAT_FIELD))) {
                 layout.formerKeys().forEach(key -> transaction.add(RedisVerb.DEL, key));
             }
             if (!commit(transaction, layout, wire, deadline)) {
                 return null;
             }
             sweepIfPossible(layout, wire, deadline);
-            return !found.isEmpty();
+            return !found.map().isEmpty();
         });
         names.removeIfPossible(layout);
         return destroyed;

@@ -311,7 +311,7 @@ final class RedisExchange {
                 leaveOpen(attempt);
                 throw RedisFailures.uncertain(layout.what(), broken);
             }
-            if (attempt.hasProgressed()) {
+            if (attempt.hasProgressed() && attempt.isServed()) {
                 ledger.owe(attempt.unknownToCallers());
                 return loop.result(attempt, wire.lastKnown());
             }
@@ -432,14 +432,15 @@ final class RedisExchange {
 
     /** Gives up the place in the queue, and what was given to the session for it. */
     void leaveQueue() {
-        if (planner.isQueued()) {
+        boolean queued = planner.isQueued();
+        if (queued) {
             CommandBatch batch = new CommandBatch();
             batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
             wire.ask(batch, connections.callDeadline());
-            planner.forgetPlace();
-            tidy(true);
-        } else if (ledger.hasOffers()) {
-            tidy(false);
+        }
+        planner.forgetPlace();
+        if (queued || ledger.hasOffers()) {
+            tidy(queued);
         }
     }
 

@@ -24,8 +24,6 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One session's life and what it holds. It lives until its deadline in {@link RedisLayout#lives}, by the server's clock, and
@@ -35,8 +33,6 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe.
  */
 final class RedisLiveness {
-    private static final Logger LOG = LoggerFactory.getLogger(RedisLiveness.class);
-
     /** For clocks that run at different speeds, and for the part of a millisecond that a deadline cuts off. */
     private static final long MARGIN_PARTS = 100;
 
@@ -172,6 +168,11 @@ final class RedisLiveness {
         return leftMillis < lease.toMillis() / 2;
     }
 
+    /** From when on {@link #isDueForRenewal} is so; the engine renews nobody that holds nothing. */
+    Deadline renewalDue(long deadlineMillis) {
+        return Deadline.at(clock.nanosAt((deadlineMillis - lease.toMillis() / 2 + 1) * 1_000));
+    }
+
     /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read again. */
     boolean isOutdated(long sentNanos) {
         return System.nanoTime() - sentNanos > lease.toNanos() / OUTDATED_PARTS;
@@ -204,10 +205,6 @@ final class RedisLiveness {
         return replicas;
     }
 
-    Duration lease() {
-        return lease;
-    }
-
     Duration renewEvery() {
         return settings.renewEvery();
     }
@@ -219,10 +216,39 @@ final class RedisLiveness {
      *     would keep them as long
      */
     Renewal renew(Collection<Hold> asked, Runnable surplus) {
-        long sent = System.nanoTime();
         String living = client;
         CommandBatch batch = new CommandBatch();
         extend(batch, living);
+        Known found = lookUp(living, batch, surplus);
+        if (found.deadlineMillis() > 0 && found.control() == null) {
+            keepRecords();
+            // They may have ended before, and others may have been given the slots.
+            found = lookUp(living, new CommandBatch(), surplus);
+        }
+        return judge(asked, found, surplus);
+    }
+
+    /**
+     * What the server knows of a session at one moment.
+     *
+     * @param deadlineMillis 0 if it does not live
+     * @param control null if there is no semaphore
+     * @param slots what the session has
+     */
+    private record Known(
+            long sentNanos,
+            long serverMicros,
+            long deadlineMillis,
+            @Nullable Control control,
+            Set<Integer> slots) {
+        int limit() {
+            return control == null ? 0 : control.limit();
+        }
+    }
+
+    /** Sends what is in the batch, and reads what the server knows after it. */
+    private Known lookUp(String living, CommandBatch batch, Runnable surplus) {
+        long sent = System.nanoTime();
         int life = batch.add(RedisVerb.ZSCORE, layout.lives(), living);
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
@@ -239,20 +265,24 @@ final class RedisLiveness {
         requireName(living);
         Reply score = replies.get(life);
         if (score.isNil()) {
-            return new Renewal(Deadline.at(sent), Set.copyOf(asked), Set.of());
+            return new Known(sent, micros, 0, null, Set.of());
         }
         requireConfirmed(confirming, replies, confirmed);
-        Control found = Control.parse(layout, replies.get(control));
-        if (found == null) {
-            keepRecords();
-        }
         Set<Integer> slots = View.slots(layout.heldBy(living), replies.get(mine));
+        return new Known(sent, micros, score.score(), Control.parse(layout, replies.get(control)), slots);
+    }
+
+    private Renewal judge(Collection<Hold> asked, Known found, Runnable surplus) {
+        if (found.deadlineMillis() == 0) {
+            return new Renewal(Deadline.at(found.sentNanos()), Set.copyOf(asked), Set.of());
+        }
+        Set<Integer> slots = found.slots();
         Set<Hold> lost = new HashSet<>();
         Set<Hold> retired = new HashSet<>();
         for (Hold hold : asked) {
             if (!ledger.has(hold) || !slots.contains(hold.slot())) {
                 lost.add(hold);
-            } else if (hold.slot() > (found == null ? 0 : found.limit())) {
+            } else if (hold.slot() > found.limit()) {
                 retired.add(hold);
             }
         }
@@ -261,7 +291,8 @@ final class RedisLiveness {
         if (ledger.owesAnything() || slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
             surplus.run();
         }
-        return new Renewal(validUntil(sent, score.score(), micros), lost, retired);
+        Deadline end = validUntil(found.sentNanos(), found.deadlineMillis(), found.serverMicros());
+        return new Renewal(end, lost, retired);
     }
 
     /** What was read under a name that the session does not have any more says nothing. */
@@ -280,7 +311,11 @@ final class RedisLiveness {
         }
     }
 
-    /** The semaphore was destroyed: its records end with the last holder, so each moves that end on. */
+    /**
+     * The semaphore was destroyed: its records end with the last holder, so each moves that end on. If that fails, the server
+     * may forget the session before the deadline that it has just moved: then the renewal does not count, and what was
+     * valid before ends before the records do.
+     */
     private void keepRecords() {
         try {
             transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
@@ -288,7 +323,8 @@ final class RedisLiveness {
                 return true;
             });
         } catch (SemaphoreException e) {
-            LOG.debug("{}: the next renewal will do it", layout.what(), e);
+            throw new BackendUnavailableException(
+                    layout.what() + " is destroyed, and the end of what is left of it could not be put off", e);
         }
     }
 

@@ -26,6 +26,9 @@ final class RedisPruning {
 
     private static final String MOST_AT_ONCE = "100";
 
+    /** Each renewal of any client makes a transaction fail that takes dead ones out. After so many a call is not held up longer. */
+    private static final int MOST_TRIES = 4;
+
     private final RedisLayout layout;
     private final RedisWire wire;
 
@@ -39,9 +42,30 @@ final class RedisPruning {
      *
      * @param serverMicros the server's time, or an earlier one
      * @param except a client that is alive, whatever its deadline says; empty for none
-     * @return whether there were any: whether to look again
+     * @return whether they are out, or others took them out, or they live after all: whether to look again. False also if there
+     *     were none, and if others change something again and again
      */
     boolean prune(long serverMicros, String except, Deadline deadline) {
+        for (int tries = 0; tries < MOST_TRIES; tries++) {
+            Dead dead = dead(serverMicros, except, deadline);
+            if (dead.clients().isEmpty()) {
+                return tries > 0;
+            }
+            if (bury(dead, deadline)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * The clients whose deadline is past.
+     *
+     * @param exists whether there is a semaphore
+     */
+    private record Dead(List<String> clients, boolean exists) {}
+
+    private Dead dead(long serverMicros, String except, Deadline deadline) {
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
         batch.add(RedisVerb.WATCH, layout.control(), layout.lives());
@@ -59,18 +83,18 @@ final class RedisPruning {
         List<String> clients = new ArrayList<>(
                 replies.get(dead).list().stream().map(Reply::text).toList());
         clients.remove(except);
-        if (!clients.isEmpty()) {
-            bury(clients, exists, deadline);
-        }
-        return !clients.isEmpty();
+        return new Dead(clients, exists);
     }
 
-    private void bury(List<String> clients, boolean exists, Deadline deadline) {
+    /** Returns false if something changed since they were found. */
+    private boolean bury(Dead dead, Deadline deadline) {
+        List<String> clients = dead.clients();
+        List<String> held = clients.stream().map(layout::heldBy).toList();
+        requireSets(held, deadline);
         CommandBatch batch = new CommandBatch().multi();
-        if (exists) {
+        if (dead.exists()) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
         }
-        List<String> held = clients.stream().map(layout::heldBy).toList();
         batch.add(RedisVerb.ZREM, with(layout.lives(), clients));
         batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));
         batch.add(
@@ -82,7 +106,15 @@ final class RedisPruning {
                 Stream.concat(held.stream(), clients.stream().map(layout::notesOf))
                         .toArray(String[]::new));
         batch.exec();
-        wire.ask(batch, deadline).committed();
+        return wire.ask(batch, deadline).committed();
+    }
+
+    /** Of a transaction Redis does the rest if a part fails: the sets would be gone, and their slots nowhere. */
+    private void requireSets(List<String> held, Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.SRANDMEMBER, layout.free(), "1");
+        held.forEach(key -> batch.add(RedisVerb.SISMEMBER, key, "1"));
+        wire.ask(batch, deadline).requireAll();
     }
 
     /**

@@ -18,7 +18,15 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -158,6 +166,27 @@ class AdministrationTest {
         session.abort();
         admin.create("jobs", 3);
         assertThat(redis.keys()).allMatch(key -> redis.commands().pttl(key) == -1);
+    }
+
+    @Test
+    void aRenewalDuringWhichTheRecordsEndFindsItsHoldsLost() throws Exception {
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("remote")));
+            BackendSession holder = redis.session(remote, "jobs", new Redis.Ear());
+            Hold hold = takeOne(holder);
+            admin.destroy("jobs");
+            CountDownLatch renewed = relay.holdAt("EXISTS");
+            Future<Renewal> renewing = CompletableFuture.supplyAsync(() -> holder.renew(List.of(hold)));
+            assertThat(renewed.await(60, TimeUnit.SECONDS)).isTrue();
+            redis.keys().forEach(redis.commands()::del);
+            admin.create("jobs", 3);
+            takeHolds(session, 3);
+            relay.goOn();
+
+            assertThat(renewing.get(60, TimeUnit.SECONDS).lost()).containsExactly(hold);
+        }
     }
 
     @Test

@@ -70,9 +70,30 @@ class LeaseTest {
     @Test
     void aWaiterIsToldWhenToLookAgainAndThenSucceedsAtOnce() {
         takeHolds(dying, 2);
-        Deadline recheck = Redis.await(heir, 1).recheck();
+        // Of a longer life than the holder: it does not have to look for its own sake.
+        BackendSession waiter = redis.session("jobs", "detection=1m");
+        Deadline recheck = Redis.await(waiter, 1).recheck();
         await().pollInterval(Duration.ofMillis(1)).until(() -> recheck.isPast(System.nanoTime()));
-        assertThat(Redis.await(heir, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        assertThat(Redis.await(waiter, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
+    }
+
+    /** The engine renews nobody that holds nothing. */
+    @Test
+    void aWaiterIsToldToLookAgainBeforeItsOwnTimeIsOver() {
+        takeHolds(redis.session("jobs", "detection=1h"), 2);
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        // It looks again when a part of its lease is over, and too much is left for a renewal in passing.
+        RedisLayout layout = redis.layout("jobs");
+        String waiter = redis.commands().zrange(layout.waiters(), 0, 0).get(0);
+        redis.commands().zincrby(layout.lives(), -200, waiter);
+        Deadline recheck = Redis.await(dying, 1).recheck();
+
+        assertThat(recheck.isPast(endOf(waiter))).isTrue();
+        assertThat(recheck.isPast(System.nanoTime())).as("at once").isFalse();
+        await().pollInterval(Duration.ofMillis(1)).until(() -> recheck.isPast(System.nanoTime()));
+        double before = redis.commands().zscore(layout.lives(), waiter);
+        assertThat(Redis.await(dying, 1).answers()).containsExactly(Answer.FULL);
+        assertThat(redis.commands().zscore(layout.lives(), waiter)).isGreaterThan(before);
     }
 
     @Test
@@ -160,17 +181,18 @@ class LeaseTest {
     void validityEndsBeforeTheServersClockShowsTheDeadline() {
         ExchangeResult result = Redis.ask(dying, 1);
         Hold hold = ((Answer.Granted) result.answers().get(0)).holds().get(0);
-        assertThat(result.validUntil().isPast(endOfTheFirst())).isTrue();
+        String client =
+                redis.commands().zrange(redis.layout("jobs").lives(), 0, 0).get(0);
+        assertThat(result.validUntil().isPast(endOf(client))).isTrue();
         Renewal renewal = dying.renew(List.of(hold));
-        assertThat(renewal.validUntil().isPast(endOfTheFirst())).isTrue();
+        assertThat(renewal.validUntil().isPast(endOf(client))).isTrue();
     }
 
-    /** The local instant before which the server's clock cannot show the earliest deadline. */
-    private long endOfTheFirst() {
-        String lives = redis.layout("jobs").lives();
+    /** The local instant before which the server's clock cannot show a client's deadline. */
+    private long endOf(String client) {
         long before = System.nanoTime();
         List<String> time = redis.commands().time();
-        double deadline = redis.commands().zrangeWithScores(lives, 0, 0).get(0).getScore();
+        double deadline = redis.commands().zscore(redis.layout("jobs").lives(), client);
         long left = ((long) deadline) * 1_000 - (Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1)));
         return before + left * 1_000;
     }

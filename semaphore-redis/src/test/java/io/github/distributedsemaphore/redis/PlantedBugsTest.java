@@ -59,8 +59,8 @@ class PlantedBugsTest {
                     "8.16",
                     "destroy of a name that is taken",
                     "RedisAdmin.java",
-                    "if (!found.isEmpty() && format == null) {",
-                    "if (!found.isEmpty() && format != null && format.isEmpty()) {"),
+                    "if (Control.isForeign(found)) {",
+                    "if (Control.isForeign(found) && found.map().isEmpty()) {"),
             in(
                     "a slot whose release a fail-over lost is taken up again",
                     "7.2",
@@ -87,8 +87,8 @@ class PlantedBugsTest {
                     "8.15",
                     "destroyed some time ago",
                     "RedisLiveness.java",
-                    "if (found == null) { keepRecords();",
-                    "if (found == null && ledger.holds().isEmpty()) { keepRecords();"),
+                    "if (found.deadlineMillis() > 0 && found.control() == null) { keepRecords();",
+                    "if (found.deadlineMillis() > 0 && found.control() == null && found.slots().isEmpty()) { keepRecords();"),
             in(
                     "a create forgets the higher slots of old holders",
                     "8.7",

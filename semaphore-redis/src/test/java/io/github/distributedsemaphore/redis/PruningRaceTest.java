@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis;
 import static io.github.distributedsemaphore.redis.Redis.take;
 import static io.github.distributedsemaphore.redis.Redis.takeHolds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -11,6 +12,7 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -42,7 +44,7 @@ class PruningRaceTest {
         holder = redis.session("jobs");
         holds = takeHolds(holder, 2);
         relay = new Relay(RedisServer.address());
-        String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+        String uri = redis.uri("timeout=10s").replace(RedisServer.address(), relay.uri());
         remote = new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("heir"));
         heir = remote.open("jobs", new Redis.Ear());
         assertThat(take(heir, 1)).isEqualTo(Answer.FULL);
@@ -71,6 +73,22 @@ class PruningRaceTest {
         assertThat(taking.get(60, TimeUnit.SECONDS)).isEqualTo(Answer.FULL);
         assertThat(holder.check(holds.get(0))).isEqualTo(HoldState.HELD);
         assertThat(holder.renew(holds).lost()).isEmpty();
+    }
+
+    /** Each renewal of another client makes the transaction fail that takes the dead one out. */
+    @Test
+    void renewalsOfOthersDoNotHoldACallUpUntilItsTimeIsOver() throws Exception {
+        String lives = redis.layout("jobs").lives();
+        double end = System.currentTimeMillis() + Duration.ofHours(1).toMillis();
+        for (int renewals = 0; renewals < 20 && !taking.isDone(); renewals++) {
+            redis.commands().zadd(lives, end + renewals, "another");
+            CountDownLatch again = relay.goOnUntil(BURIAL);
+            await().pollInterval(Duration.ofMillis(5)).until(() -> again.getCount() == 0 || taking.isDone());
+        }
+        assertThat(taking).isDone();
+        assertThat(taking.get(60, TimeUnit.SECONDS)).isEqualTo(Answer.FULL);
+        relay.goOn();
+        assertThat(take(heir, 1)).isInstanceOf(Answer.Granted.class);
     }
 
     @Test

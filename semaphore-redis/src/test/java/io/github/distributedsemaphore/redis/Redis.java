@@ -150,6 +150,25 @@ final class Redis implements AutoCloseable {
         return session;
     }
 
+    /** A client that waits for one permit, and hears that something may be free. */
+    final class Waiting {
+        final BackendSession session;
+        final AtomicInteger hints = new AtomicInteger();
+        final BackendSession.Watch watch;
+
+        private Waiting(String name) {
+            session = session(name);
+            assertThat(await(session, 1).answers()).containsExactly(Answer.FULL);
+            watch = session.watch(hints::incrementAndGet);
+            // As the engine does: from now on the queue says that this client listens.
+            assertThat(await(session, 1).answers()).containsExactly(Answer.FULL);
+        }
+    }
+
+    Waiting waiting(String name) {
+        return new Waiting(name);
+    }
+
     static ExchangeResult ask(BackendSession session, Integer... wants) {
         return session.exchange(new ExchangeRequest(List.of(), List.of(wants), 1, false));
     }

@@ -122,6 +122,13 @@ final class Relay implements AutoCloseable {
         lines.forEach(Line::goOn);
     }
 
+    /** Brings what was kept, and keeps the next request in which the text occurs. */
+    CountDownLatch goOnUntil(String text) {
+        CountDownLatch reached = holdAt(text);
+        lines.forEach(Line::goOn);
+        return reached;
+    }
+
     /** Keeps the reply to the next request in which the text occurs, and what follows it; the latch says when it is there. */
     CountDownLatch holdReplyTo(String text) {
         HeldReply held = new HeldReply(text, new CountDownLatch(1), new CountDownLatch(1));

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -16,12 +17,14 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -171,6 +174,29 @@ class RightsTest {
         int taken = found instanceof Answer.Granted granted ? granted.holds().size() : 0;
         assertThat(redis.held("jobs")).as("slots that somebody knows to have").isEqualTo(1L + taken);
         assertThat(giveBack(session, kept).lost()).isEmpty();
+    }
+
+    /** Or else the server would forget a holder that believes in its permit, and grant its slot anew. */
+    @Test
+    void aRenewalThatDoesNotPutOffTheEndOfWhatWasDestroyedDoesNotCount() {
+        allow("bare", documented());
+        SemaphoreBackend backend = as("bare", "", "detection=1m");
+        backend.admin().create("jobs", 2);
+        BackendSession session = session(backend, "jobs");
+        Hold hold = takeOne(session);
+        backend.admin().destroy("jobs");
+        assertThat(server.say("ACL SETUSER bare -pexpireat")).isEqualTo("+OK");
+
+        assertThatThrownBy(() -> session.renew(List.of(hold)))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("'jobs'");
+        allow("bare", documented());
+        Renewal renewal = session.renew(List.of(hold));
+        assertThat(renewal.retired()).containsExactly(hold);
+        redis.keys()
+                .forEach(key -> assertThat(Duration.ofMillis(redis.commands().pttl(key)))
+                        .as(key)
+                        .isGreaterThan(renewal.validUntil().remaining()));
     }
 
     @Test

@@ -19,6 +19,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -61,11 +62,16 @@ class StateTest {
         "format, 1",
         "slots, 2",
         "slots, many",
-        "base, x"
+        "base, x",
+        "format,"
     })
-    void aDamagedControlIsRefusedAndCanBeDestroyed(String field, String value) {
+    void aDamagedControlIsRefusedAndCanBeDestroyed(String field, @Nullable String value) {
         takeOne(session);
-        commands.hset(layout.control(), field, value);
+        if (value == null) {
+            commands.hdel(layout.control(), field);
+        } else {
+            commands.hset(layout.control(), field, value);
+        }
 
         BackendSession other = redis.session("jobs");
         assertThatThrownBy(() -> take(other, 1))
@@ -179,6 +185,35 @@ class StateTest {
         commands.del(key);
         BackendSession other = redis.session("jobs", "detection=1s");
         await().until(() -> take(other, 3) instanceof Answer.Granted);
+    }
+
+    /** Redis does the other parts of a transaction if one of them fails. */
+    @Test
+    void deadClientsKeepTheirSlotsWhileThoseOfOneCannotBecomeFree() {
+        takeHolds(session, 3);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
+        commands.zadd(layout.lives(), 1, client);
+        commands.zadd(layout.lives(), 1, "another");
+        commands.set(layout.heldBy("another"), "mine");
+
+        BackendSession heir = redis.session("jobs");
+        assertThatThrownBy(() -> take(heir, 1)).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.scard(layout.heldBy(client))).isEqualTo(3);
+        commands.del(layout.heldBy("another"));
+        assertThat(takeHolds(heir, 3)).hasSize(3);
+    }
+
+    @Test
+    void deadClientsKeepTheirSlotsWhileTheFreeOnesCannotBeRead() {
+        takeHolds(session, 3);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
+        commands.zadd(layout.lives(), 1, client);
+        commands.set(layout.free(), "mine");
+
+        assertThatThrownBy(() -> admin.retiredHolders("jobs")).isInstanceOf(IncompatibleStateException.class);
+        assertThat(commands.scard(layout.heldBy(client))).isEqualTo(3);
+        commands.del(layout.free());
+        assertThat(takeHolds(redis.session("jobs"), 3)).hasSize(3);
     }
 
     @ParameterizedTest

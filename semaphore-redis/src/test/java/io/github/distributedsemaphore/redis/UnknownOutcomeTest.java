@@ -128,6 +128,23 @@ class UnknownOutcomeTest {
     }
 
     @Test
+    void aRefusalIsNeverGivenWithoutALookAlsoIfSomethingWasGivenBack() {
+        Hold hold = takeOne(session);
+        takeHolds(rival, 2);
+        assertThat(take(session, 2)).isEqualTo(Answer.FULL);
+        ExchangeRequest request = request(List.of(hold), 2);
+        CountDownLatch looks = relay.holdAt("UNWATCH");
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(looks.getCount()).isZero();
+        assertThat(held()).as("the release was done").isEqualTo(2);
+        relay.holdNothing();
+
+        ExchangeResult again = session.exchange(request);
+        assertThat(again.lost()).isEmpty();
+        assertThat(again.answers()).containsExactly(Answer.FULL);
+    }
+
+    @Test
     void aTransactionThatComesAfterItWasResolvedTakesNothing() {
         takeOne(session);
         relay.keepRequests();
