@@ -72,6 +72,31 @@ class ClusterTest {
         }
     }
 
+    /** A job that a worker in the middle of a move asks for, and one that a worker asks for that has not heard of it. */
+    @Test
+    void aWorkLockFollowsASlotThatMoves() throws Exception {
+        String slot = "{work-" + prefix + "}";
+        int from = cluster.nodeOf(slot);
+        int to = (from + 1) % 3;
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (RedisWorkLock lock = RedisWorkLock.builder(cluster.uri()).build();
+                RedisWorkLock unaware = RedisWorkLock.builder(cluster.uri()).build()) {
+            assertThat(lock.run(slot + "before", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(unaware.run(slot + "too", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(cluster.node(from).say("CONFIG RESETSTAT")).isEqualTo("+OK");
+            cluster.beginToMove(slot + "before", to);
+
+            Future<WorkOutcome> during = threads.submit(() -> lock.run(slot + "during", WorkAttempt::done));
+            await().until(() -> cluster.node(from).bulk("INFO errorstats").contains("errorstat_ASK:"));
+            cluster.endMove(slot + "before", to);
+
+            assertThat(during.get()).isEqualTo(WorkOutcome.DONE);
+            assertThat(unaware.run(slot + "after", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
     private SemaphoreBackend client() {
         return client(cluster.uri());
     }
