@@ -27,6 +27,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -72,12 +73,84 @@ class ClusterTest {
         }
     }
 
-    private SemaphoreBackend client() {
-        return client(cluster.uri());
+    /** A job that a worker in the middle of a move asks for, and one that a worker asks for that has not heard of it. */
+    @Test
+    void aWorkLockFollowsASlotThatMoves() throws Exception {
+        String slot = "{work-" + prefix + "}";
+        int from = cluster.nodeOf(slot);
+        int to = (from + 1) % 3;
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (RedisWorkLock lock = RedisWorkLock.builder(cluster.uri()).build();
+                RedisWorkLock unaware = RedisWorkLock.builder(cluster.uri()).build()) {
+            assertThat(lock.run(slot + "before", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(unaware.run(slot + "too", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+            assertThat(cluster.node(from).say("CONFIG RESETSTAT")).isEqualTo("+OK");
+            cluster.beginToMove(slot + "before", to);
+
+            Future<WorkOutcome> during = threads.submit(() -> lock.run(slot + "during", WorkAttempt::done));
+            await().until(() -> cluster.node(from).bulk("INFO errorstats").contains("errorstat_ASK:"));
+            cluster.endMove(slot + "before", to);
+
+            assertThat(during.get()).isEqualTo(WorkOutcome.DONE);
+            assertThat(unaware.run(slot + "after", WorkAttempt::done)).isEqualTo(WorkOutcome.DONE);
+        } finally {
+            threads.shutdownNow();
+        }
     }
 
-    private SemaphoreBackend client(String address) {
-        String uri = address + "?detection=1m&prefix=" + prefix;
+    /** While a connection to it was made, calls to all other nodes waited. */
+    @Test
+    void aNodeThatStandsStillHoldsUpNoOther() throws Exception {
+        List<String> names = oneOnEachNode().subList(0, 2);
+        SemaphoreBackend patient = client(cluster.uri(), "detection=1m&timeout=15s");
+        names.forEach(name -> patient.admin().create(name, 1));
+        List<BackendSession> of =
+                names.stream().map(name -> session(patient, name)).toList();
+        List<Hold> holds = of.stream().map(Redis::takeOne).toList();
+        SemaphoreBackend late = client(cluster.uri(), "detection=1m&timeout=15s");
+        assertThat(late.admin().describe(names.get(1))).isPresent();
+        FutureTask<HoldState> checking = new FutureTask<>(() -> of.get(0).check(holds.get(0)));
+        FutureTask<Boolean> looking =
+                new FutureTask<>(() -> late.admin().describe(names.get(0)).isPresent());
+
+        whileStopped(cluster.nodeOf(control(names.get(0))), () -> {
+            startToWait(checking);
+            startToWait(looking);
+            assertThat(of.get(1).renew(holds.subList(1, 2)).lost()).isEmpty();
+            assertThat(late.admin().describe(names.get(1))).isPresent();
+            assertThat(checking).isNotDone();
+            assertThat(looking).isNotDone();
+        });
+        assertThat(checking.get()).isEqualTo(HoldState.HELD);
+        assertThat(looking.get()).isTrue();
+    }
+
+    private static void whileStopped(int node, Runnable task) {
+        // Else the others give it up, and stop too, because a part of the slots is missing.
+        for (int i = 0; i < 3; i++) {
+            assertThat(cluster.node(i).say("CONFIG SET cluster-node-timeout 60000"))
+                    .isEqualTo("+OK");
+        }
+        cluster.node(node).freeze();
+        try {
+            task.run();
+        } finally {
+            cluster.node(node).thaw();
+        }
+    }
+
+    private static void startToWait(FutureTask<?> task) {
+        Thread thread = new Thread(task, "waits for a stopped node");
+        thread.start();
+        await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+    }
+
+    private SemaphoreBackend client() {
+        return client(cluster.uri(), "detection=1m");
+    }
+
+    private SemaphoreBackend client(String address, String settings) {
+        String uri = address + "?prefix=" + prefix + "&" + settings;
         SemaphoreBackend opened =
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
         backends.add(opened);
@@ -138,9 +211,9 @@ class ClusterTest {
         String user = "user" + prefix.hashCode();
         String address = cluster.uri().replace("://", "://" + user + ":pw@");
         allow(user, RightsTest.documented());
-        assertThatThrownBy(() -> client(address).ping()).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> client(address, "detection=1m").ping()).isInstanceOf(BackendAccessException.class);
         allow(user, "+cluster|slots");
-        SemaphoreBackend least = client(address);
+        SemaphoreBackend least = client(address, "detection=1m");
         for (String name : oneOnEachNode()) {
             assertThat(least.admin().create(name, 1)).isTrue();
             takeOne(session(least, name));

@@ -234,6 +234,11 @@ public final class RedisServer implements KitServer {
         Signals.stop(process.process().pid());
     }
 
+    /** Has it go on after {@link #freeze}. */
+    void thaw() {
+        Signals.resume(process.process().pid());
+    }
+
     /** Starts it again; it has its data when this returns. */
     @Override
     public void restart() {

@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,7 +31,9 @@ public final class ClusterServers implements Servers {
     private final RedisConnector connector;
     private final List<HostAndPort> seeds;
     private final Credentials credentials;
-    private final Map<Integer, HostAndPort> owners = new ConcurrentHashMap<>();
+
+    /** Replaced as a whole, because looks overlap. */
+    private volatile Map<Integer, HostAndPort> owners = new ConcurrentHashMap<>();
 
     ClusterServers(RedisConnector connector, List<HostAndPort> seeds, Credentials credentials) {
         this.connector = connector;
@@ -45,12 +48,11 @@ public final class ClusterServers implements Servers {
         if (known != null) {
             return CompletableFuture.completedFuture(known);
         }
-        return look().thenApply(unused -> {
-            HostAndPort found = owners.get(slot);
-            if (found == null) {
-                throw new BackendUnavailableException("No node of the cluster has the hash slot " + slot, null);
-            }
-            return found;
+        return look(slot).thenApply(found -> {
+            // Before others see the picture: they forget nodes in it.
+            HostAndPort owner = Objects.requireNonNull(found.get(slot));
+            owners = found;
+            return owner;
         });
     }
 
@@ -59,19 +61,16 @@ public final class ClusterServers implements Servers {
         owners.values().removeIf(server::equals);
     }
 
-    private CompletableFuture<Void> look() {
+    private CompletableFuture<Map<Integer, HostAndPort>> look(int slot) {
         Set<HostAndPort> candidates = new HashSet<>(owners.values());
         candidates.addAll(seeds);
         List<HostAndPort> asked = new ArrayList<>(candidates);
         Collections.shuffle(asked);
         List<HostAndPort> some = List.copyOf(asked.subList(0, Math.min(ASKED, asked.size())));
-        return Servers.firstAnswer(some, this::slots).thenAccept(found -> {
-            owners.clear();
-            owners.putAll(found);
-        });
+        return Servers.firstAnswer(some, node -> ask(node, slot));
     }
 
-    private CompletableFuture<Map<Integer, HostAndPort>> slots(HostAndPort node) {
+    private CompletableFuture<Map<Integer, HostAndPort>> ask(HostAndPort node, int slot) {
         CommandBatch question = new CommandBatch();
         int slots = question.add(RedisVerb.CLUSTER, "SLOTS");
         return connector.askOnce(node, credentials, question).thenApply(replies -> {
@@ -80,7 +79,13 @@ public final class ClusterServers implements Servers {
                 throw new IncompatibleStateException(
                         "Redis at " + node + " is no node of a cluster: write redis: instead of redis-cluster:", null);
             }
-            return read(replies.get(slots), node);
+            Map<Integer, HostAndPort> found = read(replies.get(slots), node);
+            if (!found.containsKey(slot)) {
+                // A node that was reset knows no slots. The others may know more.
+                throw new BackendUnavailableException(
+                        "Redis at " + node + " knows no node of the cluster with the hash slot " + slot, null);
+            }
+            return found;
         });
     }
 

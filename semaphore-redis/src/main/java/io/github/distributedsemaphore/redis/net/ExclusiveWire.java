@@ -5,15 +5,14 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** One connection to each server for all transactions that are not exchanges, used by one thread at a time. Thread-safe. */
 public final class ExclusiveWire {
     private final RedisConnections connections;
-    private final ReentrantLock lock = new ReentrantLock();
     private final Pool wires;
 
     public ExclusiveWire(RedisConnections connections) {
@@ -45,9 +44,6 @@ public final class ExclusiveWire {
      */
     public <T> T change(String what, String key, Operation<T> operation) {
         Deadline deadline = connections.callDeadline();
-        if (!InterruptShield.await(lock::tryLock, deadline)) {
-            throw new BackendUnavailableException(what + ": the connection is busy, nothing was changed", null);
-        }
         try {
             while (true) {
                 T result = tried(key, operation, deadline);
@@ -63,14 +59,12 @@ public final class ExclusiveWire {
             throw e.isOutcomeOpen() ? RedisFailures.uncertain(what, e) : RedisFailures.certain(what, e);
         } catch (RedisErrorException e) {
             throw RedisFailures.certain(what, e);
-        } finally {
-            lock.unlock();
         }
     }
 
     private <T> @Nullable T tried(String key, Operation<T> operation, Deadline deadline) {
-        try {
-            return operation.on(wires.wire(key, deadline), deadline);
+        try (Taken taken = wires.take(key, deadline)) {
+            return operation.on(taken.wire(), deadline);
         } catch (MovedException e) {
             if (deadline.isPast(System.nanoTime())) {
                 throw e;
@@ -85,25 +79,53 @@ public final class ExclusiveWire {
         return connections.serverOf(key, connections.callDeadline());
     }
 
-    /** One connection to each server that is used. For one thread at a time. */
+    /** One connection to each server that is used, for one thread at a time. Thread-safe. */
     static final class Pool {
         private final RedisConnections connections;
-        private final Map<HostAndPort, RedisWire> wires = new HashMap<>();
+        private final Map<HostAndPort, ReentrantLock> locks = new ConcurrentHashMap<>();
+        private final Map<HostAndPort, RedisWire> wires = new ConcurrentHashMap<>();
 
         Pool(RedisConnections connections) {
             this.connections = connections;
         }
 
-        /** The connection to the server that has the key. */
-        RedisWire wire(String key, Deadline deadline) {
-            RedisWire known = wires.get(connections.serverOf(key, deadline));
+        /**
+         * Takes the connection to the server that has the key, which nobody else has until this is closed. It waits for no other
+         * server: a node of a cluster that stands still must not cost the permits on the others.
+         */
+        Taken take(String key, Deadline deadline) {
+            return connections.reach(key, deadline, server -> take(server, deadline));
+        }
+
+        private Taken take(HostAndPort server, Deadline deadline) {
+            ReentrantLock lock = locks.computeIfAbsent(server, unused -> new ReentrantLock());
+            if (!InterruptShield.await(lock::tryLock, deadline)) {
+                throw new WireException("the connection to " + server + " is busy", null, false);
+            }
+            try {
+                return new Taken(wire(server, deadline), lock);
+            } catch (RuntimeException | Error e) {
+                lock.unlock();
+                throw e;
+            }
+        }
+
+        private RedisWire wire(HostAndPort server, Deadline deadline) {
+            RedisWire known = wires.get(server);
             if (known != null && known.isOpen()) {
                 return known;
             }
             wires.values().removeIf(wire -> !wire.isOpen());
-            RedisWire made = connections.open(key, deadline);
-            wires.put(made.server(), made);
+            RedisWire made = connections.open(server, deadline);
+            wires.put(server, made);
             return made;
+        }
+    }
+
+    record Taken(RedisWire wire, ReentrantLock lock) implements AutoCloseable {
+        @Override
+        public void close() {
+            lock.unlock();
         }
     }
 }

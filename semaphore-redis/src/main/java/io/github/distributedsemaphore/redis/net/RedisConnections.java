@@ -16,7 +16,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,7 +44,6 @@ public final class RedisConnections implements AutoCloseable {
     private final boolean demanding;
     private final RedisConnector connector;
     private final Servers servers;
-    private final ReentrantLock sharedLock = new ReentrantLock();
     private final ExclusiveWire.Pool shared = new ExclusiveWire.Pool(this);
     private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
     private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
@@ -81,16 +80,21 @@ public final class RedisConnections implements AutoCloseable {
 
     /** Opens a connection to the server that has the key. */
     public RedisWire open(String key, Deadline deadline) {
+        return reach(key, deadline, server -> open(server, deadline));
+    }
+
+    /** Connects to the server that has the key; if that cannot be reached, to the one that has taken its place. */
+    <T> T reach(String key, Deadline deadline, Function<HostAndPort, T> connecting) {
         HostAndPort server = serverOf(key, deadline);
         try {
-            return open(server, deadline);
+            return connecting.apply(server);
         } catch (BackendUnavailableException e) {
             servers.forget(server);
             HostAndPort other = serverOf(key, deadline);
             if (other.equals(server)) {
                 throw e;
             }
-            return open(other, deadline);
+            return connecting.apply(other);
         }
     }
 
@@ -99,7 +103,7 @@ public final class RedisConnections implements AutoCloseable {
     }
 
     /** When a server turns a connection away, the end may overtake the reason; another attempt tells it. */
-    private RedisWire open(HostAndPort server, Deadline deadline) {
+    RedisWire open(HostAndPort server, Deadline deadline) {
         for (int attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {
             try {
                 return connect(server, deadline);
@@ -184,14 +188,10 @@ public final class RedisConnections implements AutoCloseable {
         }
     }
 
+    /** It is one thread's only while it is made. */
     private RedisWire shared(String key, Deadline deadline) {
-        if (!InterruptShield.await(sharedLock::tryLock, deadline)) {
-            throw new WireException("the connection to " + endpoint() + " is being made", null, false);
-        }
-        try {
-            return shared.wire(key, deadline);
-        } finally {
-            sharedLock.unlock();
+        try (ExclusiveWire.Taken taken = shared.take(key, deadline)) {
+            return taken.wire();
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.worklock;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.ServerSettings;
@@ -25,7 +26,7 @@ final class LockConnections implements AutoCloseable {
         refuseIfClosed(key);
         String what = "key '" + key + "' at " + endpoint();
         try {
-            return new LockConnection(connections.open(key, connections.callDeadline()), key, what);
+            return new LockConnection(connections.open(key, callDeadline()), key, what);
         } catch (RuntimeException e) {
             // The client library says in several ways that it has been shut down.
             refuseIfClosed(key);
@@ -33,6 +34,11 @@ final class LockConnections implements AutoCloseable {
                     ? new BackendUnavailableException(what + ": " + e.getMessage() + "; nothing was changed", e)
                     : e;
         }
+    }
+
+    /** By when a call that starts now has to be over. */
+    Deadline callDeadline() {
+        return connections.callDeadline();
     }
 
     private void refuseIfClosed(String key) {

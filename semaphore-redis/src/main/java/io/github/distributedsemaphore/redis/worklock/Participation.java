@@ -1,8 +1,11 @@
 package io.github.distributedsemaphore.redis.worklock;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
@@ -67,9 +70,8 @@ final class Participation<E extends Exception> {
     private OptionalLong begin() throws InterruptedException {
         boolean repeated = false;
         while (true) {
-            long asked = pacing.nanoTime();
-            try (LockConnection connection = connections.open(key)) {
-                return connection.begin() ? OptionalLong.of(asked) : OptionalLong.empty();
+            try {
+                return askForFirst();
             } catch (OutcomeUnknownException e) {
                 // If the server had it, it refuses the repetition: the attempt counts as that of a worker that died.
                 // If not, perhaps nobody else ever begins.
@@ -86,6 +88,22 @@ final class Participation<E extends Exception> {
                 pauseAfterFailure();
             }
             repeated = true;
+        }
+    }
+
+    /** As {@link #begin}, once; but a hash slot that moves from one node to another is followed, for the cluster is healthy. */
+    private OptionalLong askForFirst() throws InterruptedException {
+        Deadline deadline = connections.callDeadline();
+        while (true) {
+            long asked = pacing.nanoTime();
+            try (LockConnection connection = connections.open(key)) {
+                return connection.begin() ? OptionalLong.of(asked) : OptionalLong.empty();
+            } catch (BackendUnavailableException e) {
+                if (!(e.getCause() instanceof MovedException) || deadline.isPast(System.nanoTime())) {
+                    throw e;
+                }
+            }
+            pause(RedisConnections.soon().nanosFrom(System.nanoTime()));
         }
     }
 
