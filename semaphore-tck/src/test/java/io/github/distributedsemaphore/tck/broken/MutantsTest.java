@@ -41,8 +41,8 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 
 /** Each wrong implementation is found out by the rule that it breaks, and that rule says what is wrong. */
 class MutantsTest {
-    /** A machine that stalls for longer than a lease makes another failure of it: then it is tried again. */
-    private static final int ATTEMPTS = 3;
+    /** A machine that stalls for longer than a lease makes another failure of it, or none where a rule does not judge then: so it is tried again. */
+    private static final int ATTEMPTS = 6;
 
     private static final int PARALLEL = 6;
 

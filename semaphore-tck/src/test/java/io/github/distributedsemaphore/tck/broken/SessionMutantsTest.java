@@ -17,7 +17,6 @@ import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.session.SessionTck;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,6 +27,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.platform.engine.discovery.MethodSelector;
 import org.junit.platform.testkit.engine.EngineTestKit;
 
 /** Each wrong session is found out by the rule of the contract that it breaks. */
@@ -172,7 +172,7 @@ class SessionMutantsTest {
         BROKEN.set(mutant);
         try {
             List<String> failed = EngineTestKit.engine("junit-jupiter")
-                    .selectors(selectMethod(BrokenSession.class, method(mutant.rule)))
+                    .selectors(methods(mutant.rule))
                     .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
                     .execute()
                     .testEvents()
@@ -186,11 +186,12 @@ class SessionMutantsTest {
         }
     }
 
-    private static Method method(String rule) {
+    /** A rule may have several tests, and reflection gives them in any order. */
+    private static List<MethodSelector> methods(String rule) {
         return Arrays.stream(SessionTck.class.getDeclaredMethods())
                 .filter(method -> method.isAnnotationPresent(DisplayName.class)
                         && method.getAnnotation(DisplayName.class).value().startsWith(rule + " "))
-                .findFirst()
-                .orElseThrow();
+                .map(method -> selectMethod(BrokenSession.class, method))
+                .toList();
     }
 }
