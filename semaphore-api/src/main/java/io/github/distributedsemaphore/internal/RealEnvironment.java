@@ -97,8 +97,8 @@ final class RealEnvironment implements Environment {
             LOG.debug("The executor for callbacks refuses one, it runs on a thread of the client", e);
             once.run();
         } catch (Throwable e) {
-            // Of any kind: a pool that can make no thread throws an Error, and a callback that is dropped could keep a
-            // permit for ever.
+            // A pool that cannot start a thread throws an Error. Without its callback a granted permit would have no
+            // owner.
             LOG.warn("The executor for callbacks failed, the callback runs on a thread of the client", e);
             once.run();
         }

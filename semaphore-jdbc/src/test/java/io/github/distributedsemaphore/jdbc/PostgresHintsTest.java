@@ -24,7 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who waits hears of a call, whatever happened before. */
+/** A waiting client goes on receiving hints after its connection or its driver has failed. */
 class PostgresHintsTest {
     private final List<String> heard = new CopyOnWriteArrayList<>();
     private final AtomicInteger statements = new AtomicInteger();
