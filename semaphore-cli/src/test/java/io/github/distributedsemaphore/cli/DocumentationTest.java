@@ -73,7 +73,7 @@ final class DocumentationTest {
 
     @Test
     void theExamplesForPlainJavaCompile() throws IOException {
-        for (String document : List.of("docs/guarantees.md", "docs/getting-started.md")) {
+        for (String document : List.of("docs/guarantees.md", "docs/getting-started.md", "docs/settings.md")) {
             List<String> examples = javaIn(document);
             assertThat(examples).as(document).isNotEmpty();
             for (String example : examples) {
