@@ -98,15 +98,21 @@ final class Slots {
         if (!call.isDone() && call.isOnce()) {
             call.fail(queue.isClosed() ? Failures.closed(owner.name()) : Failures.late(owner.name()));
         }
-        news.stream().filter(hold -> !isLostEarly(hold)).forEach(this::place);
+        news.stream().filter(hold -> !isLostEarly(hold)).forEach(hold -> place(hold, sent));
     }
 
-    private void place(SlotHold hold) {
+    /**
+     * To a call that has waited since before the backend was asked, for which the grant is as good as its own; to a later one only as long as
+     * a slot may pass without the backend being asked: the limit may have been lowered since.
+     */
+    private void place(SlotHold hold, long sent) {
+        long now = environment.nanoTime();
         AcquireCall head = queue.head();
         if (head != null
                 && head.wanted() == 1
+                && (head.since() - sent <= 0 || now - hold.takenAt() < handOffNanos)
                 && !queue.isClosed()
-                && !hold.validUntil().isPast(environment.nanoTime())) {
+                && !hold.validUntil().isPast(now)) {
             queue.remove(head);
             add(hold);
             head.grant(List.of(hold.issue(owner)));

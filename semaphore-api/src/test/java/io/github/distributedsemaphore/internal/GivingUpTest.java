@@ -274,6 +274,25 @@ class GivingUpTest {
         assertThat(stage.free()).isEqualTo(1);
     }
 
+    /** As in a process that stood still while its answer waited to be read, and the limit was lowered meanwhile. */
+    @Test
+    void anOldGrantPassesToNoCallThatCameAfterIt() {
+        Stage stage = new Stage(2);
+        stage.takeAsOther();
+        CompletableFuture<Permit> cancelled = stage.semaphore.acquireAsync();
+        List<CompletableFuture<Permit>> late = new ArrayList<>();
+        stage.after("exchange", () -> {
+            stage.otherAdmin().resize(Stage.NAME, 1);
+            stage.environment.freeze(300_000_000);
+            cancelled.cancel(false);
+            late.add(stage.semaphore.acquireAsync(Duration.ofMillis(50)));
+        });
+        stage.settle();
+        stage.passMillis(100);
+        assertThat(late.get(0)).as("a call for a slot that was removed before").isCompletedExceptionally();
+        assertThatThrownBy(late.get(0)::join).hasCauseInstanceOf(SemaphoreTimeoutException.class);
+    }
+
     @Test
     void aCancellationBetweenTheGrantAndItsNewsGivesThePermitBack() {
         Stage stage = new Stage(1);

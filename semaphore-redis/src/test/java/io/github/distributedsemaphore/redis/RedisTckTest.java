@@ -39,13 +39,18 @@ class RedisTckTest extends SemaphoreTck {
         private final Set<String> damaged = ConcurrentHashMap.newKeySet();
 
         Harness(String address, String prefix) {
-            super(address + "?detection=2s&prefix=" + prefix);
-            this.settings = "?detection=2s&prefix=" + prefix;
+            super(address + settings(prefix));
+            this.settings = settings(prefix);
             this.link = new UriAccess(uri());
             this.prefix = prefix;
             this.client = RedisClient.create(address);
             this.connection = client.connect();
             this.accounts = new RedisAccounts(commands(), address, prefix);
+        }
+
+        /** {@code -Dkit.settings='&handOver=true'} runs the kit with other settings than the default ones. */
+        private static String settings(String prefix) {
+            return "?detection=2s" + System.getProperty("kit.settings", "") + "&prefix=" + prefix;
         }
 
         String settings() {
