@@ -150,7 +150,14 @@ class PlantedBugsTest {
                     "3.6",
                     "the grants to cancelled calls kept a slot",
                     "Slots.java",
-                    "news.stream().filter(hold -> !isLostEarly(hold)).forEach(this::place);",
+                    "news.stream().filter(hold -> !isLostEarly(hold)).forEach(hold -> place(hold, sent));",
+                    ""),
+            engine(
+                    "an old grant passes to a call that came after it",
+                    "8.7",
+                    "what a call got that began after its slot was removed",
+                    "Slots.java",
+                    "&& (head.since() - sent <= 0 || now - hold.takenAt() < handOffNanos)",
                     ""),
             engine(
                     "a release that certainly failed is not tried again",

@@ -73,6 +73,37 @@ public abstract class StallRules {
         new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "the slot of an aborted client is free");
     }
 
+    /** As in a process that stood still: its answer was there before the limit was lowered, and is read afterwards. */
+    @Test
+    @Rule("8.7")
+    void aGrantThatIsReadLateGivesNoLaterCallASlotThatWasRemovedMeanwhile(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        List<Permit> both = tck.take(tck.home().semaphore(name), 2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        for (Permit permit : both) {
+            if (permit.slot() == 2) {
+                permit.release();
+            }
+        }
+        Observer.assertWorks(tck, semaphore);
+        LinkFault stall = route.proxy().stall(Direction.ANSWERS);
+        CompletableFuture<Permit> left = semaphore.acquireAsync(tck.patience());
+        // Where an acquire needs several answers nothing is taken meanwhile, and nothing can come late.
+        Pause.millis(tck.guarantees().handOffBound().toMillis() + HELD_UP.toMillis());
+        left.cancel(false);
+        tck.home().admin().resize(name, 1);
+        CompletableFuture<Permit> later = semaphore.acquireAsync(HELD_UP);
+        stall.heal();
+        tck.await("a call for a slot that was removed before it ends", later::isDone);
+        assertThat(later.handle((permit, failure) -> permit == null ? "nothing" : "slot " + permit.slot())
+                        .join())
+                .as("what a call got that began after its slot was removed, while slot 1 is held")
+                .isEqualTo("nothing");
+        both.forEach(Permit::close);
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "what was granted to a call that left goes back");
+    }
+
     @Test
     @Rule("13.5")
     void aLinkThatIsSilentIsNoticedByEachCallInTime(TckFixture tck) throws Exception {
