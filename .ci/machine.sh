@@ -40,16 +40,18 @@ missing_packages() {
 
 # Debian starts a service when it installs one; ours start servers of their own.
 without_services() {
-  local policy=/usr/sbin/policy-rc.d status=0
+  local policy=/usr/sbin/policy-rc.d
   if [[ -e $policy ]]; then
     "$@"
     return
   fi
-  printf '#!/bin/sh\nexit 101\n' >"$policy"
-  chmod +x "$policy"
-  "$@" || status=$?
-  rm -f "$policy"
-  return "$status"
+  # A subshell, because its trap removes the file after Ctrl-C too.
+  (
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    "$@"
+  )
 }
 
 can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
