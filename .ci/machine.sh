@@ -17,7 +17,8 @@ die() {
 
 java_major() {
   local javac=${JAVA_HOME:+$JAVA_HOME/bin/}javac version
-  version=$("$javac" -version 2>&1) && sed -E 's/^javac (1\.)?([0-9]+).*/\2/' <<<"$version" || echo 0
+  # A line about JAVA_TOOL_OPTIONS can come first.
+  version=$("$javac" -version 2>&1) && sed -nE 's/^javac (1\.)?([0-9]+).*/\2/p' <<<"$version" || echo 0
 }
 
 # provide_maven: the Maven on the PATH, else the one that ./mvnw pins and fetches, unless Debian's is going to be installed.
