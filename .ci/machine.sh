@@ -96,9 +96,9 @@ build_without_checks() {
   mvn --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
     -Denforcer.skip package </dev/null >"$log" 2>&1 &
   build=$!
-  # Ctrl-C does not reach a command in the background.
+  # Ctrl-C does not reach a command in the background. Where mvn is a function, that command is a shell, and Maven its child.
   # shellcheck disable=SC2064 # the names are of now
-  trap "kill $build 2>/dev/null; rm -f '$log' '$log.start'; exit 130" INT TERM
+  trap "kill \$(pgrep -P $build) $build 2>/dev/null || true; rm -f '$log' '$log.start'; exit 130" INT TERM
   while kill -0 "$build" 2>/dev/null; do
     if [[ -t 1 ]]; then printf '\r%s: building, %d s ' "$TOOL" $((SECONDS - start)); fi
     sleep 0.5
