@@ -17,7 +17,8 @@ die() {
 
 java_major() {
   local javac=${JAVA_HOME:+$JAVA_HOME/bin/}javac version
-  version=$("$javac" -version 2>&1) && sed -E 's/^javac (1\.)?([0-9]+).*/\2/' <<<"$version" || echo 0
+  # A line about JAVA_TOOL_OPTIONS can come first.
+  version=$("$javac" -version 2>&1) && sed -nE 's/^javac (1\.)?([0-9]+).*/\2/p' <<<"$version" || echo 0
 }
 
 # provide_maven: the Maven on the PATH, else the one that ./mvnw pins and fetches, unless Debian's is going to be installed.
@@ -40,16 +41,18 @@ missing_packages() {
 
 # Debian starts a service when it installs one; ours start servers of their own.
 without_services() {
-  local policy=/usr/sbin/policy-rc.d status=0
+  local policy=/usr/sbin/policy-rc.d
   if [[ -e $policy ]]; then
     "$@"
     return
   fi
-  printf '#!/bin/sh\nexit 101\n' >"$policy"
-  chmod +x "$policy"
-  "$@" || status=$?
-  rm -f "$policy"
-  return "$status"
+  # A subshell, because its trap removes the file after Ctrl-C too.
+  (
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    "$@"
+  )
 }
 
 can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
@@ -93,9 +96,9 @@ build_without_checks() {
   mvn --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
     -Denforcer.skip package </dev/null >"$log" 2>&1 &
   build=$!
-  # Ctrl-C does not reach a command in the background.
+  # Ctrl-C does not reach a command in the background. Where mvn is a function, that command is a shell, and Maven its child.
   # shellcheck disable=SC2064 # the names are of now
-  trap "kill $build 2>/dev/null; rm -f '$log' '$log.start'; exit 130" INT TERM
+  trap "kill \$(pgrep -P $build) $build 2>/dev/null || true; rm -f '$log' '$log.start'; exit 130" INT TERM
   while kill -0 "$build" 2>/dev/null; do
     if [[ -t 1 ]]; then printf '\r%s: building, %d s ' "$TOOL" $((SECONDS - start)); fi
     sleep 0.5

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 
@@ -45,7 +46,7 @@ abstract class CellsCommand implements Runnable {
     private boolean list;
 
     @Option(names = "--rounds", paramLabel = "N", description = "how many rounds count; default: " + ROUNDS)
-    private int rounds;
+    private @Nullable Integer rounds;
 
     @Option(
             names = "--quick",
@@ -140,11 +141,11 @@ abstract class CellsCommand implements Runnable {
     }
 
     private RunSettings settings() {
-        if (rounds < 0 || rounds > 1_000) {
+        if (rounds != null && (rounds < 1 || rounds > 1_000)) {
             throw new CommandLine.ParameterException(
                     spec.commandLine(), "--rounds is " + rounds + "; it must be from 1 to 1000");
         }
-        int counted = rounds > 0 ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
+        int counted = rounds != null ? rounds : quick ? QUICK_ROUNDS : ROUNDS;
         return quick
                 ? new RunSettings(counted, Duration.ZERO, Duration.ZERO, QUICK_FACTOR, workerMain, workerOptions)
                 : new RunSettings(counted, SHORTEST_WARM_UP, LONGEST_WARM_UP, 1, workerMain, workerOptions);

@@ -40,12 +40,12 @@ final class PostgresCommand extends CellsCommand {
 
         @Override
         public String workUnit() {
-            return "commits";
+            return "writing transactions";
         }
 
         @Override
         public MeasuredServer start(Cell cell, Path folder) {
-            return new PostgresProcess(folder, 200);
+            return new PostgresProcess(folder, 200, PostgresProcess.Counted.WRITES);
         }
     }
 }

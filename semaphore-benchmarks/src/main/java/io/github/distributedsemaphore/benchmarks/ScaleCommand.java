@@ -122,7 +122,7 @@ final class ScaleCommand implements Runnable {
             case REDIS -> new RedisProcess(folder, restart, names + 3 * clients + 1_000);
             case "rabbitmq" -> new RabbitProcess(folder);
             case "consul" -> new ConsulServers(folder, 1);
-            case "postgresql" -> new PostgresProcess(folder, 3 * clients + 10);
+            case "postgresql" -> new PostgresProcess(folder, 3 * clients + 10, PostgresProcess.Counted.COMMITS);
             default -> throw wrong("'" + backend + "' is no backend; there are: redis, rabbitmq, consul, postgresql");
         };
     }

@@ -170,6 +170,20 @@ final class LauncherTest {
     }
 
     @Test
+    void aClaimWithTheIdOfTheRunItselfIsTakenOver() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        String made = archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y"));
+        String claim = made.replaceFirst("new$", "claim");
+
+        // As in a container that is started again: exec keeps the process id.
+        Outcome outcome =
+                call(folder, "sh", "-c", "echo $$ >'" + claim + "'; exec \"$0\" run x -- y", script.toString());
+
+        assertThat(archiveIn("ArchiveClassesAtExit", outcome)).isEqualTo(made);
+        assertThat(Path.of(claim)).hasContent(Long.toString(outcome.pid()));
+    }
+
+    @Test
     void whereNoArchiveCanBeWrittenItRunsWithoutOne() throws IOException, InterruptedException {
         pretendItIsBuilt();
         Files.createFile(folder.resolve("semaphore-cli/target/archive"));

@@ -27,11 +27,32 @@ public final class PostgresProcess implements MeasuredServer {
     private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
     private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
+    /** What the server counts. */
+    public enum Counted {
+        /**
+         * Transactions that write, by the ids that it has given out: exact at once. A transaction that only reads has none.
+         */
+        WRITES("SELECT pg_snapshot_xmax(pg_current_snapshot())"),
+        /**
+         * Commits, also of what only reads. A connection tells of them at most once a second, and only after it has used a
+         * table: for measurements of many seconds.
+         */
+        COMMITS("SELECT sum(xact_commit) FROM pg_stat_database");
+
+        private final String query;
+
+        Counted(String query) {
+            this.query = query;
+        }
+    }
+
     private final int port = FreePorts.choose(1).get(0);
     private final ProcessServer process;
     private final Connection connection;
+    private final Counted counted;
 
-    public PostgresProcess(Path folder, int mostConnections) {
+    public PostgresProcess(Path folder, int mostConnections, Counted counted) {
+        this.counted = counted;
         process = new ProcessServer("PostgreSQL", folder.resolve("postgresql-" + port));
         String data = process.data().toString();
         try {
@@ -101,11 +122,10 @@ public final class PostgresProcess implements MeasuredServer {
         }
     }
 
-    /** Commits, of which PostgreSQL tells with a delay of a second; and the processor time of all its processes that are there. */
+    /** What is counted, and the processor time of all its processes that are there. */
     @Override
     public ServerUse use() {
-        long commits = Long.parseLong(ask("SELECT sum(xact_commit) FROM pg_stat_database"));
-        return new ServerUse(commits, MeasuredServer.processorMicros(process));
+        return new ServerUse(Long.parseLong(ask(counted.query)), MeasuredServer.processorMicros(process));
     }
 
     @Override
