@@ -359,19 +359,21 @@ final class Combiner {
 
         @Override
         public void unlock() {
-            if (getHoldCount() != 1 || (wakeUps.isEmpty() && news.isEmpty())) {
+            List<Runnable> due = List.of();
+            List<Runnable> told = List.of();
+            try {
+                if (getHoldCount() == 1 && !(wakeUps.isEmpty() && news.isEmpty())) {
+                    List<Runnable> nextWakeUps = new ArrayList<>();
+                    List<Runnable> nextNews = new ArrayList<>();
+                    due = wakeUps;
+                    told = news;
+                    wakeUps = nextWakeUps;
+                    news = nextNews;
+                }
+            } finally {
+                // Also if memory runs out: what was ordered then stays for the next unlock.
                 super.unlock();
-                return;
             }
-            List<Runnable> due = wakeUps.isEmpty() ? List.of() : wakeUps;
-            if (!due.isEmpty()) {
-                wakeUps = new ArrayList<>();
-            }
-            List<Runnable> told = news.isEmpty() ? List.of() : news;
-            if (!told.isEmpty()) {
-                news = new ArrayList<>();
-            }
-            super.unlock();
             due.forEach(Lock::quietly);
             told.forEach(Lock::quietly);
         }

@@ -42,6 +42,9 @@ final class Outage {
     /** How often it was tried again since the backend answered. */
     private int retried;
 
+    /** The answers that there were when this last planned to try again. */
+    private int answersBefore;
+
     private boolean retryPlanned;
     private boolean checkPlanned;
 
@@ -233,16 +236,18 @@ final class Outage {
     }
 
     /**
-     * Asks again after a while, whether somebody waits or something is to be given back. What the backend refuses has a pause of its
-     * own before it joins the others of this client, whom the backend may serve.
+     * Asks again after a while, whether somebody waits or something is to be given back. What is refused, or fails while others of
+     * this client are answered, has a pause of its own before it joins them: their answers say nothing of it.
      */
     private void retryLater() {
         if (retryPlanned) {
             return;
         }
         retryPlanned = true;
+        boolean othersAnswered = answersBefore != retries.answers;
+        answersBefore = retries.answers;
         Runnable join = () -> retries.later(() -> combiner.driveAfter(this::retry));
-        if (reason == null && retried > 0) {
+        if ((reason == null || othersAnswered) && retried > 0) {
             environment.schedule(join, retries.pause(retried));
         } else {
             join.run();
@@ -321,6 +326,9 @@ final class Outage {
         private final Environment environment;
         private final Deque<Retry> waiting = new ArrayDeque<>();
         private volatile int failures;
+        /** Counts how often a request was answered after one that was not. */
+        private volatile int answers;
+
         private Environment.@Nullable Timer timer;
 
         private record Retry(Runnable task, long earliest) {}
@@ -351,6 +359,7 @@ final class Outage {
 
         private synchronized void askSoon() {
             failures = 0;
+            answers++;
             if (timer != null) {
                 timer.cancel();
                 arm();

@@ -48,13 +48,15 @@ final class SessionKeeper {
     @GuardedBy("combiner.lock")
     private final Ledger ledger;
 
-    /** Changed under the lock, as are the two below. */
+    /** Changed under the lock, as are the three below. */
     private volatile @Nullable BackendSession session;
 
     /** Counts sessions, so that what comes late from an old one is not taken for news of the present one. */
     private volatile int generation;
 
     private volatile boolean renewing;
+
+    private Environment.@Nullable Timer nextRenewal;
 
     SessionKeeper(
             String name,
@@ -197,9 +199,18 @@ final class SessionKeeper {
     void keepRenewing() {
         BackendSession current = session;
         if (!renewing && current != null) {
-            renewing = true;
-            environment.schedule(this::renew, firstInterval(current));
+            renewAfter(firstInterval(current));
         }
+    }
+
+    /** Under the lock. One timer only: each renewal plans the next, so a second one would never end. */
+    private void renewAfter(long nanos) {
+        renewing = false;
+        if (nextRenewal != null) {
+            nextRenewal.cancel();
+        }
+        nextRenewal = environment.schedule(this::renew, Math.max(nanos, 1));
+        renewing = true;
     }
 
     /** An adapter that cannot even say how often it wants to be asked is asked often: the grant is not to fail by that. */
@@ -212,7 +223,22 @@ final class SessionKeeper {
         }
     }
 
+    /** Whatever fails here, be it the log or the memory: what is held depends on the next renewal. */
     private void renew() {
+        try {
+            renewAll();
+        } catch (RuntimeException | Error e) {
+            combiner.lock.lock();
+            try {
+                renewAfter(MOST_NANOS_BETWEEN_FAILED_RENEWALS / 4);
+            } finally {
+                combiner.lock.unlock();
+            }
+            throw e;
+        }
+    }
+
+    private void renewAll() {
         BackendSession current;
         int renewed;
         List<SlotHold> asked;
@@ -250,7 +276,7 @@ final class SessionKeeper {
                 outage.mayBeOver();
             }
             long wait = renewal == null ? interval / 4 : start + interval - environment.nanoTime();
-            environment.schedule(this::renew, Math.max(wait, 1));
+            renewAfter(wait);
         } finally {
             combiner.lock.unlock();
         }

@@ -134,8 +134,21 @@ final class Slots {
      * @param inOrder whether the backend serves clients in their order
      */
     void giveUp(HeldPermit permit, PendingWork.Release release, boolean inOrder) {
-        permit.markReleased();
         SlotHold hold = permit.hold();
+        try {
+            permit.markReleased();
+            handOffOrGiveBack(hold, release, inOrder);
+        } catch (RuntimeException | Error e) {
+            if (holds.get(hold.hold()) == hold && hold.permit() == permit) {
+                // Nobody has it any more, and nobody can release it once more.
+                giveBackUnasked(hold);
+                combiner.passOn();
+            }
+            throw e;
+        }
+    }
+
+    private void handOffOrGiveBack(SlotHold hold, PendingWork.Release release, boolean inOrder) {
         long now = environment.nanoTime();
         AcquireCall head = queue.head();
         if (head == null || head.wanted() > 1 || queue.isClosed() || isServedElsewhere(head)) {
@@ -144,8 +157,9 @@ final class Slots {
             }
             giveBack(release);
         } else if (mayHandOff(hold, now)) {
+            List<HeldPermit> next = List.of(hold.issue(owner));
             queue.remove(head);
-            head.grant(List.of(hold.issue(owner)));
+            head.grant(next);
             release.done(ReleaseOutcome.RELEASED);
             work.headMayHaveChanged();
         } else {

@@ -7,11 +7,14 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.Renewal;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -84,6 +87,21 @@ class FaultyAdapterTest {
         Permit permit = stage.take();
         stage.pass(Stage.LEASE.multipliedBy(20));
         assertThat(thrown).hasValue(2);
+        assertThat(permit.isValid()).isTrue();
+    }
+
+    @Test
+    void aRenewalThatSaysNothingDoesNotEndRenewals() {
+        instead("renew", (right, arguments) -> {
+            if (thrown.getAndIncrement() == 0) {
+                return new Renewal(null, Set.of(), Set.of());
+            }
+            Collection<?> holds = (Collection<?>) Objects.requireNonNull(arguments[0]);
+            return right.renew(holds.stream().map(Hold.class::cast).toList());
+        });
+        Permit permit = stage.take();
+        stage.pass(Stage.LEASE.multipliedBy(20));
+        assertThat(thrown).hasValueGreaterThan(20);
         assertThat(permit.isValid()).isTrue();
     }
 

@@ -176,22 +176,33 @@ class OutageTest {
     /** The other's answers say nothing of the refused one. */
     @Test
     void whatTheBackendRefusesIsTriedAgainAtGrowingIntervalsBesideASemaphoreThatWorks() {
+        assertThat(triedInTenSecondsBesideOneThatWorks(new IncompatibleStateException("a later format", null)))
+                .isBetween(4, 20);
+    }
+
+    /** As in a cluster of which one part is away. */
+    @Test
+    void whatIsAwayIsTriedAgainAtGrowingIntervalsBesideASemaphoreThatWorks() {
+        assertThat(triedInTenSecondsBesideOneThatWorks(down)).isBetween(4, 20);
+    }
+
+    private static int triedInTenSecondsBesideOneThatWorks(RuntimeException failure) {
         Stage stage = new Stage(1);
         Permit permit = stage.take();
         stage.client.admin().create("works", 1);
         DistributedSemaphore works = stage.client.semaphore("works");
-        stage.outage("exchange", new IncompatibleStateException("a later format", null));
+        stage.outage("exchange", failure);
         permit.close();
         int tried = 0;
         for (int i = 0; i < 1_000; i++) {
             stage.outageOver();
             works.tryAcquire().orElseThrow().close();
-            stage.outage("exchange", new IncompatibleStateException("a later format", null));
+            stage.outage("exchange", failure);
             int before = stage.calls("exchange");
             stage.passMillis(10);
             tried += stage.calls("exchange") - before;
         }
-        assertThat(tried).isBetween(4, 20);
+        return tried;
     }
 
     @Test
