@@ -128,6 +128,17 @@ class CasBackendTest {
     }
 
     @Test
+    void aGrantIsFoundAlsoIfItsAnswerFailsByAnError() {
+        store.expect(Fate.ANSWER_FAILS);
+        ExchangeRequest request = request(List.of(), 1);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(InternalError.class);
+
+        ExchangeResult found = session.resolve(request);
+
+        assertThat(session.check(granted(found).get(0))).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
     void aRequestThatIsLostIsNotDoneAndGivesBackWhatItWasTo() {
         List<Hold> held = take(session, 1);
         store.expect(Fate.REQUEST_LOST);
