@@ -31,6 +31,9 @@ enum Dialect {
 
     private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
 
+    /** PostgreSQL: the table, and its type. */
+    private static final Set<String> THERE_ALREADY = Set.of("42P07", "42710");
+
     private final String product;
     private final String clock;
 
@@ -109,6 +112,11 @@ enum Dialect {
     /** Somebody else was first: a row of that name, or a change of this one. */
     static boolean isConflict(SQLException e) {
         return state(e).startsWith("23") || state(e).startsWith("40");
+    }
+
+    /** The table was made in between. */
+    static boolean isThereAlready(SQLException e) {
+        return isConflict(e) || THERE_ALREADY.contains(state(e));
     }
 
     /** Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. */
