@@ -3,16 +3,19 @@ package io.github.distributedsemaphore.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** An overdue call ends, also on a machine that has no thread to spare for a moment. */
+/** An overdue call ends, also on a machine that has no thread to spare for a moment; what is of no use is not kept. */
 class ConnectionsTest {
     private final CountDownLatch aborted = new CountDownLatch(1);
 
@@ -25,6 +28,8 @@ class ConnectionsTest {
                         aborted.countDown();
                         yield null;
                     }
+                    case "setAutoCommit", "close" -> null;
+                    case "isClosed" -> false;
                     default -> throw new SQLException(method.getName() + " is not expected");
                 };
             });
@@ -66,5 +71,39 @@ class ConnectionsTest {
         assertThat(call(connections(new FailingThreads(2))))
                 .as("whether the call was ended")
                 .isTrue();
+    }
+
+    /** Whether a connection is lent again upon which work has failed. */
+    private boolean isKeptAfter(SQLException failure) {
+        AtomicInteger opened = new AtomicInteger();
+        Callable<Connection> opener = () -> {
+            opened.incrementAndGet();
+            return hangs;
+        };
+        Connections connections = new Connections(opener, Duration.ofSeconds(10), 1, "the test");
+        assertThatThrownBy(() -> connections.with(connections.deadline(), true, connection -> {
+                    throw failure;
+                }))
+                .as("what says that nothing was done")
+                .isInstanceOf(BackendUnavailableException.class);
+        int next = connections.with(connections.deadline(), false, connection -> opened.get());
+        connections.close();
+        return next == 1;
+    }
+
+    /** PostgreSQL and MariaDB that became replicas, while another server has their name. */
+    @Test
+    void aConnectionToAServerThatIsReadOnlyIsNotKept() {
+        assertThat(isKeptAfter(new SQLException("read-only transaction", "25006")))
+                .isFalse();
+        assertThat(isKeptAfter(new SQLException("--read-only option", "HY000", 1290)))
+                .isFalse();
+        assertThat(isKeptAfter(new SQLException("read-only mode", "HY000", 1836)))
+                .isFalse();
+    }
+
+    @Test
+    void aConnectionWhoseStatementTheServerEndedIsKept() {
+        assertThat(isKeptAfter(new SQLException("statement timeout", "57014"))).isTrue();
     }
 }
