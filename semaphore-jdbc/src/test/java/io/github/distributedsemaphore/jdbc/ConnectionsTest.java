@@ -2,12 +2,16 @@ package io.github.distributedsemaphore.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -105,5 +109,34 @@ class ConnectionsTest {
     @Test
     void aConnectionWhoseStatementTheServerEndedIsKept() {
         assertThat(isKeptAfter(new SQLException("statement timeout", "57014"))).isTrue();
+    }
+
+    private static long waitForLock(PostgresServer server) {
+        return server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'semaphore'"
+                        + " AND wait_event_type = 'Lock' AND query LIKE '%locked%'")
+                .size();
+    }
+
+    /** The server does not notice that a connection was aborted while its statement waits for a lock. */
+    @Test
+    void aLockedTableTakesNoMoreAndMoreConnections() throws Exception {
+        PostgresServer server = PostgresServer.shared();
+        try (SemaphoreClient client = SemaphoreClient.connect(server.uri("?table=locked&detection=5s&timeout=1s"))) {
+            client.admin().create("jobs", 1);
+            Permit held = client.semaphore("jobs").acquire();
+            try (Connection operator = server.connect();
+                    Statement lock = operator.createStatement()) {
+                operator.setAutoCommit(false);
+                lock.execute("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE");
+                await("a renewal waits").until(() -> waitForLock(server) > 0);
+                await("no more than a few wait")
+                        .during(Duration.ofSeconds(4))
+                        .atMost(Duration.ofSeconds(6))
+                        .until(() -> waitForLock(server) <= 3);
+            }
+            held.close();
+        } finally {
+            server.execute("DROP TABLE locked");
+        }
     }
 }
