@@ -122,7 +122,8 @@ final class Connections implements AutoCloseable {
             usable = true;
             return result;
         } catch (SQLException e) {
-            usable = !Dialect.endsConnection(e);
+            // Behind the same name there may be another server by now, which writes.
+            usable = !Dialect.endsConnection(e) && !Dialect.isReadOnly(e);
             throw e;
         } finally {
             end(connection, usable && !connection.isClosed());

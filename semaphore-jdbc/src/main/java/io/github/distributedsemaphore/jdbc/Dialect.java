@@ -30,6 +30,10 @@ enum Dialect {
     private static final Set<String> NO_RIGHT = Set.of("42501", "90096");
 
     private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
+    private static final Set<Integer> READ_ONLY_IN_MARIADB = Set.of(1290, 1836);
+
+    /** PostgreSQL: the table, and its type. */
+    private static final Set<String> THERE_ALREADY = Set.of("42P07", "42710");
 
     private final String product;
     private final String clock;
@@ -109,6 +113,16 @@ enum Dialect {
     /** Somebody else was first: a row of that name, or a change of this one. */
     static boolean isConflict(SQLException e) {
         return state(e).startsWith("23") || state(e).startsWith("40");
+    }
+
+    /** The table was made in between. */
+    static boolean isThereAlready(SQLException e) {
+        return isConflict(e) || THERE_ALREADY.contains(state(e));
+    }
+
+    /** The server takes no changes, such as a primary that became a replica. Nothing was done. */
+    static boolean isReadOnly(SQLException e) {
+        return state(e).equals("25006") || READ_ONLY_IN_MARIADB.contains(e.getErrorCode());
     }
 
     /** Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. */

@@ -78,8 +78,12 @@ public final class JdbcBackendProvider implements BackendProvider {
             set(properties, "connectTimeout", limit);
             set(properties, "socketTimeout", limit);
         }
-        if (dialect == Dialect.POSTGRESQL && !settings.poll().isZero()) {
-            // PgBouncer in transaction mode does not keep a prepared statement with its client.
+        if (dialect == Dialect.POSTGRESQL && settings.poll().isZero()) {
+            // A statement that waits for a lock does not notice that its connection was aborted, and takes a place.
+            properties.setProperty(
+                    "options", "-c statement_timeout=" + settings.timeout().toMillis());
+        } else if (dialect == Dialect.POSTGRESQL) {
+            // PgBouncer in transaction mode does not keep a prepared statement with its client, and refuses options.
             properties.setProperty("prepareThreshold", "0");
         }
         String url = "jdbc:" + dialect.id() + ":" + address;

@@ -122,11 +122,14 @@ final class JdbcStore implements CasStore {
 
     private void createTable(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.execute(dialect.schema(table));
-        } catch (SQLException e) {
-            // Two that create it at once meet in the catalog.
-            if (!Dialect.isConflict(e)) {
-                throw e;
+            try {
+                statement.execute(dialect.schema(table));
+            } catch (SQLException e) {
+                if (!Dialect.isThereAlready(e)) {
+                    throw e;
+                }
+                // Two that create it at once meet in the catalog. Now it is there, unless something else has its name.
+                statement.execute(dialect.schema(table));
             }
         }
     }

@@ -132,8 +132,9 @@ final class PostgresHints implements AutoCloseable {
         try {
             Class<?> type = Class.forName("org.postgresql.PGConnection");
             Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
-            Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
-            for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
+            Object answer = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            Object[] heard = answer instanceof Object[] some ? some : new Object[0];
+            for (Object one : heard) {
                 String[] words = ((String) parameter.invoke(one)).split("\n", 2);
                 watched.forEach((hint, name) -> {
                     if (name.equals(words[0])) {
@@ -141,7 +142,7 @@ final class PostgresHints implements AutoCloseable {
                     }
                 });
             }
-            return heard != null;
+            return heard.length > 0;
         } catch (ReflectiveOperationException e) {
             throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
         }

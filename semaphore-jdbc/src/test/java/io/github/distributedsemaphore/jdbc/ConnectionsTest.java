@@ -2,17 +2,24 @@ package io.github.distributedsemaphore.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** An overdue call ends, also on a machine that has no thread to spare for a moment. */
+/** An overdue call ends, also on a machine that has no thread to spare for a moment; what is of no use is not kept. */
 class ConnectionsTest {
     private final CountDownLatch aborted = new CountDownLatch(1);
 
@@ -25,6 +32,8 @@ class ConnectionsTest {
                         aborted.countDown();
                         yield null;
                     }
+                    case "setAutoCommit", "close" -> null;
+                    case "isClosed" -> false;
                     default -> throw new SQLException(method.getName() + " is not expected");
                 };
             });
@@ -66,5 +75,68 @@ class ConnectionsTest {
         assertThat(call(connections(new FailingThreads(2))))
                 .as("whether the call was ended")
                 .isTrue();
+    }
+
+    /** Whether a connection is lent again upon which work has failed. */
+    private boolean isKeptAfter(SQLException failure) {
+        AtomicInteger opened = new AtomicInteger();
+        Callable<Connection> opener = () -> {
+            opened.incrementAndGet();
+            return hangs;
+        };
+        Connections connections = new Connections(opener, Duration.ofSeconds(10), 1, "the test");
+        assertThatThrownBy(() -> connections.with(connections.deadline(), true, connection -> {
+                    throw failure;
+                }))
+                .as("what says that nothing was done")
+                .isInstanceOf(BackendUnavailableException.class);
+        int next = connections.with(connections.deadline(), false, connection -> opened.get());
+        connections.close();
+        return next == 1;
+    }
+
+    /** PostgreSQL and MariaDB that became replicas, while another server has their name. */
+    @Test
+    void aConnectionToAServerThatIsReadOnlyIsNotKept() {
+        assertThat(isKeptAfter(new SQLException("read-only transaction", "25006")))
+                .isFalse();
+        assertThat(isKeptAfter(new SQLException("--read-only option", "HY000", 1290)))
+                .isFalse();
+        assertThat(isKeptAfter(new SQLException("read-only mode", "HY000", 1836)))
+                .isFalse();
+    }
+
+    @Test
+    void aConnectionWhoseStatementTheServerEndedIsKept() {
+        assertThat(isKeptAfter(new SQLException("statement timeout", "57014"))).isTrue();
+    }
+
+    private static long waitForLock(PostgresServer server) {
+        return server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'semaphore'"
+                        + " AND wait_event_type = 'Lock' AND query LIKE '%locked%'")
+                .size();
+    }
+
+    /** The server does not notice that a connection was aborted while its statement waits for a lock. */
+    @Test
+    void aLockedTableTakesNoMoreAndMoreConnections() throws Exception {
+        PostgresServer server = PostgresServer.shared();
+        try (SemaphoreClient client = SemaphoreClient.connect(server.uri("?table=locked&detection=5s&timeout=1s"))) {
+            client.admin().create("jobs", 1);
+            Permit held = client.semaphore("jobs").acquire();
+            try (Connection operator = server.connect();
+                    Statement lock = operator.createStatement()) {
+                operator.setAutoCommit(false);
+                lock.execute("LOCK TABLE locked IN ACCESS EXCLUSIVE MODE");
+                await("a renewal waits").until(() -> waitForLock(server) > 0);
+                await("no more than a few wait")
+                        .during(Duration.ofSeconds(4))
+                        .atMost(Duration.ofSeconds(6))
+                        .until(() -> waitForLock(server) <= 3);
+            }
+            held.close();
+        } finally {
+            server.execute("DROP TABLE locked");
+        }
     }
 }

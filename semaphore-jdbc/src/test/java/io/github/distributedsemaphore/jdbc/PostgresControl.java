@@ -88,7 +88,7 @@ final class PostgresControl implements ServerControl {
 
     @Override
     public List<String> errors() {
-        return List.of("rights taken away", "read only", "no space for locks");
+        return List.of("rights taken away", "read only", "no connection left");
     }
 
     @Override
@@ -98,11 +98,7 @@ final class PostgresControl implements ServerControl {
                 server.execute(
                         "ALTER TABLE semaphores OWNER TO " + PostgresServer.USER, "REVOKE ALL ON semaphores FROM app");
             case "read only" -> server.execute("ALTER ROLE app SET default_transaction_read_only = on", endOthers());
-            default ->
-                server.execute(
-                        "ALTER ROLE app SET statement_timeout = '1ms'",
-                        "ALTER ROLE app SET lock_timeout = '1ms'",
-                        endOthers());
+            default -> server.execute("ALTER ROLE app CONNECTION LIMIT 0", endOthers());
         }
     }
 
@@ -113,7 +109,11 @@ final class PostgresControl implements ServerControl {
 
     @Override
     public synchronized void endErrors(String kind) {
-        server.execute("ALTER ROLE app RESET ALL", "GRANT ALL ON semaphores TO app", endOthers());
+        server.execute(
+                "ALTER ROLE app RESET ALL",
+                "ALTER ROLE app CONNECTION LIMIT -1",
+                "GRANT ALL ON semaphores TO app",
+                endOthers());
     }
 
     @Override

@@ -75,7 +75,10 @@ final class CasRow {
     final long now;
     private final long earliest;
 
-    /** When a lease ends that begins, or is extended, now. */
+    /**
+     * When a lease ends that begins, or is extended, now. It is counted from the earliest that the clock can show: the latest is ahead by
+     * what an answer took, and the slot of a dead holder would stay taken for as much longer.
+     */
     final long leaseEnd;
 
     int limit;
@@ -92,7 +95,7 @@ final class CasRow {
         this.clock = entry.clockMillis();
         this.earliest = earliest;
         this.now = now;
-        this.leaseEnd = now + leaseMillis;
+        this.leaseEnd = earliest + leaseMillis;
     }
 
     /**

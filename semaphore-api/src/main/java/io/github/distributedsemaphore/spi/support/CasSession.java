@@ -143,7 +143,7 @@ final class CasSession implements BackendSession {
                     plan.settle(row, former);
                 }
             });
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (!(e instanceof SemaphoreException) || e instanceof OutcomeUnknownException) {
                 // A plan that settles another one leaves that one unknown: what was granted then may be found yet.
                 unknown = former == null ? plan : former;
@@ -177,7 +177,7 @@ final class CasSession implements BackendSession {
             CasBackend.Outcome outcome = backend.change(name, known, Deadline.after(System.nanoTime(), time), body);
             seen = outcome.seen();
             return outcome;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // The server that answers next may be another one.
             seen = null;
             throw e;

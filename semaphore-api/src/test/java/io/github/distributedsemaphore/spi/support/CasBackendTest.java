@@ -128,6 +128,17 @@ class CasBackendTest {
     }
 
     @Test
+    void aGrantIsFoundAlsoIfItsAnswerFailsByAnError() {
+        store.expect(Fate.ANSWER_FAILS);
+        ExchangeRequest request = request(List.of(), 1);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(InternalError.class);
+
+        ExchangeResult found = session.resolve(request);
+
+        assertThat(session.check(granted(found).get(0))).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
     void aRequestThatIsLostIsNotDoneAndGivesBackWhatItWasTo() {
         List<Hold> held = take(session, 1);
         store.expect(Fate.REQUEST_LOST);
@@ -262,6 +273,24 @@ class CasBackendTest {
         Hold granted = grantUpon(known, Duration.ofSeconds(1), Duration.ofSeconds(7));
 
         assertThat(granted.lastEpoch() / CasRow.EPOCHS_PER_MILLI).isLessThanOrEqualTo(known.clockMillis() + 1_000);
+    }
+
+    /** Or else the slot of a dead holder is taken for so much longer. */
+    @Test
+    void theTimeThatAnAnswerTookMakesNoLeaseLonger() {
+        CasStore.Entry known = backend.look("jobs").seen().entry();
+        store.passes(1_000);
+
+        Hold unused = grantUpon(known, Duration.ofSeconds(1), Duration.ofSeconds(7));
+
+        String hold = store.text("jobs")
+                .lines()
+                .filter(line -> line.startsWith("hold"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(Long.parseLong(hold.split(" ", -1)[5]) - known.clockMillis() - 1_000)
+                .as("how long the lease lasts")
+                .isBetween(LEASE_MILLIS - 100, LEASE_MILLIS + 1_000);
     }
 
     /** The server that answers next may be a replica that lacks what this client has seen. */

@@ -18,6 +18,8 @@ final class FaultyStore implements CasStore {
         DONE,
         REQUEST_LOST,
         ANSWER_LOST,
+        /** As by a stack or a memory that is too small for the answer. */
+        ANSWER_FAILS,
         /** It arrives when {@link #deliver} is called. */
         LATE
     }
@@ -79,6 +81,10 @@ final class FaultyStore implements CasStore {
             case ANSWER_LOST -> {
                 Written unused = apply(change);
                 throw new OutcomeUnknownException("the answer is lost", null);
+            }
+            case ANSWER_FAILS -> {
+                Written unused = apply(change);
+                throw new InternalError("made by a test");
             }
             case LATE -> {
                 late.add(change);
