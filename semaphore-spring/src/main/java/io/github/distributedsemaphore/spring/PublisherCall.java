@@ -42,7 +42,7 @@ final class PublisherCall {
         Publisher<?> work;
         try {
             work = (Publisher<?>) CurrentPermit.during(
-                    semaphore, group, () -> method.invocableClone().proceed());
+                    semaphore, group, WithPermitInterceptor.resumption(method.invocableClone()));
         } catch (Throwable failure) {
             return Mono.error(failure);
         }

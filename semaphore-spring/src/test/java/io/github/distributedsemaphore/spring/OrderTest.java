@@ -9,8 +9,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.MethodBeforeAdvice;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+import org.springframework.aop.support.NameMatchMethodPointcutAdvisor;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
@@ -19,6 +25,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import reactor.core.publisher.Mono;
 
 /** Where the permit is taken among the other interceptors of a bean. */
 final class OrderTest {
@@ -39,6 +46,28 @@ final class OrderTest {
         @Bean
         Exports exports() {
             return new Exports();
+        }
+
+        /** As Spring puts it in front of the aspects of a bean. */
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static Advisor exposesItsCall() {
+            NameMatchMethodPointcutAdvisor advisor =
+                    new NameMatchMethodPointcutAdvisor(ExposeInvocationInterceptor.INSTANCE);
+            advisor.addMethodName("advised*");
+            return advisor;
+        }
+
+        /** Asks for its call, as the advice of an aspect does. */
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static Advisor asksForItsCall() {
+            MethodBeforeAdvice advice = (method, arguments, target) -> assertThat(
+                            ExposeInvocationInterceptor.currentInvocation().getMethod())
+                    .isEqualTo(method);
+            NameMatchMethodPointcutAdvisor advisor = new NameMatchMethodPointcutAdvisor(advice);
+            advisor.addMethodName("advised*");
+            return advisor;
         }
     }
 
@@ -80,6 +109,16 @@ final class OrderTest {
                     "slot " + CurrentPermit.get().slot());
         }
 
+        @WithPermit("exports")
+        public CompletableFuture<Integer> advisedFuture() {
+            return CompletableFuture.completedFuture(CurrentPermit.get().slot());
+        }
+
+        @WithPermit("exports")
+        public Mono<Integer> advisedMono() {
+            return Mono.just(CurrentPermit.get().slot());
+        }
+
         @Async
         @WithPermit("exports")
         public void asyncPlain(CompletableFuture<String> seen) {
@@ -106,6 +145,15 @@ final class OrderTest {
             context.bean(Exports.class).asyncPlain(seen);
             assertThat(seen.get()).matches("async-\\d+ in slot [123]");
             assertThat(context.bean(Exports.class).async().get()).matches("slot [123]");
+        }
+    }
+
+    @Test
+    void theAdviceOfAnAspectFindsItsCallOnTheThreadThatRunsTheMethod(@TempDir Path folder)
+            throws InterruptedException, ExecutionException {
+        try (TestContext context = TestContext.of(folder, Beans.class)) {
+            assertThat(context.bean(Exports.class).advisedFuture().get()).isBetween(1, 3);
+            assertThat(context.bean(Exports.class).advisedMono().block()).isBetween(1, 3);
         }
     }
 }
