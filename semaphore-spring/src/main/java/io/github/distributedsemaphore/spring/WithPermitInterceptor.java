@@ -62,20 +62,24 @@ final class WithPermitInterceptor implements MethodInterceptor {
             return rule.skipped();
         }
         try (PermitGroup group = acquired.get()) {
-            if (rule.interrupts()) {
-                return rule.requireDone(runInterruptibly(semaphore, group, call));
+            if (!rule.interrupts()) {
+                group.onLost(WithPermitInterceptor::warn);
             }
-            group.onLost(WithPermitInterceptor::warn);
-            return rule.requireDone(CurrentPermit.during(semaphore, group, call::proceed));
+            return rule.requireDone(runBody(rule, semaphore, group, call::proceed));
         }
     }
 
-    private static @Nullable Object runInterruptibly(
-            DistributedSemaphore semaphore, PermitGroup group, MethodInvocation call) throws Throwable {
+    /** Runs a method until it returns. A loss interrupts it, and it fails then, if the rule says so. */
+    static @Nullable Object runBody(
+            PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, CurrentPermit.Call body)
+            throws Throwable {
+        if (!rule.interrupts()) {
+            return CurrentPermit.during(semaphore, group, body);
+        }
         try (InterruptOnLoss guard = InterruptOnLoss.guard(group)) {
             Object result;
             try {
-                result = CurrentPermit.during(semaphore, group, call::proceed);
+                result = CurrentPermit.during(semaphore, group, body);
             } catch (Throwable failure) {
                 PermitLoss loss = guard.loss().orElse(null);
                 throw loss == null ? failure : new PermitLostException(loss).initCause(failure);
