@@ -126,6 +126,20 @@ final class ReactorPermitsTest {
     }
 
     @Test
+    void workRunsOnAnotherThreadThanTheSubscriberAlsoIfThePermitIsThereAtOnce() {
+        Flux<Thread> work = ReactorPermits.using(
+                () -> {
+                    CompletableFuture<Permit> acquiring = exports.acquireAsync(LONG);
+                    acquiring.join();
+                    return acquiring;
+                },
+                permit -> Mono.fromSupplier(Thread::currentThread));
+
+        assertThat(work.blockLast()).isNotSameAs(Thread.currentThread());
+        assertThat(exports.availablePermits()).isEqualTo(3);
+    }
+
+    @Test
     void aHundredThousandCancelledWaitsLeaveNothingHeld() throws InterruptedException {
         BlockingQueue<Disposable> begun = new ArrayBlockingQueue<>(50);
         Thread canceller = new Thread(() -> cancelAll(begun), "canceller");

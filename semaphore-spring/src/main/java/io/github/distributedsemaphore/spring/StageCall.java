@@ -30,11 +30,14 @@ final class StageCall {
     static CompletableFuture<@Nullable Object> start(
             PermitMethod rule, DistributedSemaphore semaphore, int permits, CurrentPermit.Call method) {
         StageCall call = new StageCall(rule, semaphore, method);
+        Thread caller = Thread.currentThread();
         CompletableFuture<PermitGroup> acquiring = semaphore.acquireAsync(permits, rule.maxWait());
         call.cancelWithResult(acquiring);
         CompletableFuture<PermitGroup> unused = acquiring.whenComplete((group, failure) -> {
             if (group == null) {
                 call.refuse(unwrapped(failure));
+            } else if (Thread.currentThread() == caller) {
+                call.runElsewhere(group);
             } else {
                 call.run(group);
             }
@@ -64,6 +67,17 @@ final class StageCall {
             result.complete(rule.skipped());
         } else {
             result.completeExceptionally(failure);
+        }
+    }
+
+    /** A permit that is there at once would have the method run on its caller's thread, before the caller has the future. */
+    private void runElsewhere(PermitGroup group) {
+        Thread thread = new Thread(null, () -> run(group), "with-permit-" + semaphore.name(), 0, false);
+        thread.setDaemon(true);
+        try {
+            thread.start();
+        } catch (OutOfMemoryError noThread) {
+            release(group, null, noThread);
         }
     }
 
