@@ -18,6 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
 import reactor.core.scheduler.Schedulers;
 
 /**
@@ -120,10 +121,18 @@ public final class ReactorPermits {
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
         return Flux.defer(() -> {
             AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
-            Mono<PermitLoss> lost = Mono.create(sink -> holding.onLost(loss -> {
-                found.compareAndSet(null, loss);
-                sink.success(loss);
-            }));
+            Mono<PermitLoss> lost = Mono.create(sink -> {
+                // A permit keeps its listeners: one of work that has ended must keep nothing of that work.
+                AtomicReference<@Nullable MonoSink<PermitLoss>> open = new AtomicReference<>(sink);
+                sink.onDispose(() -> open.set(null));
+                holding.onLost(loss -> {
+                    found.compareAndSet(null, loss);
+                    MonoSink<PermitLoss> listening = open.get();
+                    if (listening != null) {
+                        listening.success(loss);
+                    }
+                });
+            });
             // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
             return Flux.<T>from(work).takeUntilOther(lost).concatWith(Mono.defer(() -> {
                 PermitLoss loss = found.get();
