@@ -106,7 +106,8 @@ final class OrderTest {
         @WithPermit("exports")
         public CompletableFuture<String> async() {
             return CompletableFuture.completedFuture(
-                    "slot " + CurrentPermit.get().slot());
+                    "slot " + CurrentPermit.get().slot() + " on "
+                            + Thread.currentThread().getName());
         }
 
         @WithPermit("exports")
@@ -138,13 +139,13 @@ final class OrderTest {
     }
 
     @Test
-    void anAsynchronousMethodTakesItsPermitOnItsOwnThread(@TempDir Path folder)
+    void anAsynchronousMethodTakesItsPermitOnItsOwnThreadUnlessItReturnsAFuture(@TempDir Path folder)
             throws InterruptedException, ExecutionException {
         try (TestContext context = TestContext.of(folder, Beans.class)) {
             CompletableFuture<String> seen = new CompletableFuture<>();
             context.bean(Exports.class).asyncPlain(seen);
             assertThat(seen.get()).matches("async-\\d+ in slot [123]");
-            assertThat(context.bean(Exports.class).async().get()).matches("slot [123]");
+            assertThat(context.bean(Exports.class).async().get()).matches("slot [123] on (?!async-).*");
         }
     }
 
