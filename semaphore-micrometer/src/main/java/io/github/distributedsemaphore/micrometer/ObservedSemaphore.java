@@ -138,22 +138,22 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         wait.lowCardinalityKeyValue("outcome", outcome);
         try {
             wait.error(cause);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             warn(e);
         }
         stop(wait);
     }
 
-    /** Stops it, and lets no handler throw: the permit would be taken, and nobody would have it. */
+    /** Stops it, and lets no handler throw anything: the permit would be taken, and nobody would have it. */
     private static void stop(Observation wait) {
         try {
             wait.stop();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             warn(e);
         }
     }
 
-    private static void warn(RuntimeException failure) {
+    private static void warn(Throwable failure) {
         LOG.warn("A handler of observations failed", failure);
     }
 

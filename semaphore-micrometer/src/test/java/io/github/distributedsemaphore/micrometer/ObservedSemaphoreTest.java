@@ -12,6 +12,7 @@ import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -134,8 +135,14 @@ class ObservedSemaphoreTest {
 
     @Test
     void aHandlerThatThrowsChangesNoResult() {
+        assertNoResultChanges(new IllegalStateException("a handler that is broken"));
+        assertNoResultChanges(new NoSuchMethodError("a handler of another version"));
+        assertNoResultChanges(new IOException("a handler in Kotlin"));
+    }
+
+    private void assertNoResultChanges(Throwable ofHandler) {
         ObservationRegistry broken = ObservationRegistry.create();
-        broken.observationConfig().observationHandler(new Broken());
+        broken.observationConfig().observationHandler(new Broken(ofHandler));
         DistributedSemaphore observed =
                 new ObservedSemaphore(semaphores.client().semaphore("exports"), broken);
         observed.tryAcquire().orElseThrow().release();
@@ -148,10 +155,21 @@ class ObservedSemaphoreTest {
         semaphores.assertNothingHeld();
     }
 
-    private static final class Broken implements ObservationHandler<Observation.Context> {
+    private record Broken(Throwable failure) implements ObservationHandler<Observation.Context> {
+        @Override
+        public void onError(Observation.Context context) {
+            Broken.<RuntimeException>fail(failure);
+        }
+
         @Override
         public void onStop(Observation.Context context) {
-            throw new IllegalStateException("a handler that is broken");
+            Broken.<RuntimeException>fail(failure);
+        }
+
+        /** Kotlin throws checked exceptions where Java declares none. */
+        @SuppressWarnings("unchecked")
+        private static <X extends Throwable> void fail(Throwable failure) throws X {
+            throw (X) failure;
         }
 
         @Override
