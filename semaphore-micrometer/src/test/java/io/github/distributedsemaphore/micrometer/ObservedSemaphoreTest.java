@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
@@ -122,6 +123,21 @@ class ObservedSemaphoreTest {
         } catch (Exception e) {
             throw new AssertionError(e);
         }
+    }
+
+    @Test
+    void aSingleAttemptThatThrowsIsRefusedAsTheMetersSay() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        assertThatThrownBy(() -> exports.acquire(Duration.ZERO)).isInstanceOf(SemaphoreTimeoutException.class);
+        assertThat(outcome()).isEqualTo("refused");
+        CompletableFuture<Permit> later = exports.acquireAsync(Duration.ZERO);
+        semaphores.advance(Duration.ZERO);
+        assertThat(later).isCompletedExceptionally();
+        await().untilAsserted(() -> assertThat(ended).hasSize(3));
+        assertThat(outcome()).isEqualTo("refused");
+        assertThat(exports.statistics().refused()).isEqualTo(2);
+        assertThat(exports.statistics().timedOut()).isZero();
+        permit.release();
     }
 
     @Test
