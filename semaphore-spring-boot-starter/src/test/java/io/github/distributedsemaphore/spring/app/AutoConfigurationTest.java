@@ -315,26 +315,6 @@ final class AutoConfigurationTest {
     }
 
     @Test
-    void aChildContextThatClosesLeavesTheClientOfItsParentAlone() {
-        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3")
-                .run(parent -> {
-                    SemaphoreClient client = parent.getBean(SemaphoreClient.class);
-                    Permit held = client.semaphore("exports").acquire();
-                    long start = System.nanoTime();
-                    runner.withParent(parent).run(child -> {
-                        assertThat(child.getBean(SemaphoreClient.class)).isSameAs(client);
-                        client.semaphore("exports").acquire().release();
-                    });
-                    assertThat(Duration.ofNanos(System.nanoTime() - start))
-                            .as("the child does not wait for who holds a permit of its parent's client")
-                            .isLessThan(Duration.ofSeconds(10));
-                    assertThat(held.isValid()).isTrue();
-                    client.semaphore("exports").acquire().release();
-                    held.release();
-                });
-    }
-
-    @Test
     void whatABeanAcquiresWhenItIsMadeCounts() {
         try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
             other.admin().create("exports", 2);
