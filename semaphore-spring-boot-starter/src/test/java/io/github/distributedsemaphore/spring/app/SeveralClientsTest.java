@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
+import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfiguration;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -85,5 +86,27 @@ final class SeveralClientsTest {
             });
             assertThat(parent.getBean(SemaphoreClient.class)).isNotNull();
         });
+    }
+
+    @Test
+    void theEndpointListsWhatItsOwnClientUses() {
+        runner.withBean(
+                        "main",
+                        SemaphoreClient.class,
+                        () -> SemaphoreClient.connect(backend),
+                        main -> main.setPrimary(true))
+                .withBean("other", SemaphoreClient.class, () -> SemaphoreClient.connect("memory:" + UUID.randomUUID()))
+                .run(context -> {
+                    use(context.getBean("main", SemaphoreClient.class), "exports");
+                    use(context.getBean("other", SemaphoreClient.class), "archive");
+                    SemaphoresEndpoint endpoint = context.getBean(SemaphoresEndpoint.class);
+                    await().untilAsserted(
+                                    () -> assertThat(endpoint.semaphores()).containsOnlyKeys("exports"));
+                });
+    }
+
+    private static void use(SemaphoreClient client, String name) throws InterruptedException {
+        client.admin().create(name, 1);
+        client.semaphore(name).acquire().release();
     }
 }

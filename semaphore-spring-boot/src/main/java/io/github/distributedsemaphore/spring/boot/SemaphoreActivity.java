@@ -32,7 +32,7 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
 
     private static final long LOOK_NANOS = Duration.ofMillis(10).toNanos();
 
-    private final Collection<String> names = ConcurrentHashMap.newKeySet();
+    private final Collection<String> configured = ConcurrentHashMap.newKeySet();
     private final AtomicInteger held = new AtomicInteger();
     private final Map<SemaphoreClient, Following> followed = Collections.synchronizedMap(new IdentityHashMap<>());
 
@@ -115,8 +115,8 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
 
         /** A call for permits has ended, in whichever way. */
         private void ended(String semaphoreName) {
-            used(semaphoreName);
-            if (!kept.containsKey(semaphoreName) && names.contains(semaphoreName)) {
+            boolean listed = kept.size() < MOST_NAMES || configured.contains(semaphoreName);
+            if (listed && !kept.containsKey(semaphoreName)) {
                 try {
                     kept.put(semaphoreName, client.semaphore(semaphoreName));
                 } catch (SemaphoreException e) {
@@ -126,15 +126,18 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
         }
     }
 
-    void used(String name) {
-        if (names.size() < MOST_NAMES) {
-            names.add(name);
-        }
+    void configured(String name) {
+        configured.add(name);
     }
 
-    /** The first hundred names. */
-    SortedSet<String> names() {
-        return new TreeSet<>(names);
+    /** What is configured, and the first hundred names that a client was used for. */
+    SortedSet<String> names(SemaphoreClient client) {
+        SortedSet<String> names = new TreeSet<>(configured);
+        Following following = followed.get(client);
+        if (following != null) {
+            names.addAll(following.kept.keySet());
+        }
+        return names;
     }
 
     /** By the clients of this context. */

@@ -102,7 +102,7 @@ public class SemaphoreAutoConfiguration {
     @Bean
     SmartInitializingSingleton configuredSemaphores(
             ObjectProvider<SemaphoreClient> client, SemaphoreActivity activity, SemaphoreProperties properties) {
-        properties.semaphores().keySet().forEach(activity::used);
+        properties.semaphores().keySet().forEach(activity::configured);
         return () -> properties.semaphores().forEach((name, wanted) -> create(client.getObject(), name, wanted));
     }
 
