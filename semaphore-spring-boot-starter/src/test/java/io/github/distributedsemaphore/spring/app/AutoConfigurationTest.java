@@ -132,6 +132,10 @@ final class AutoConfigurationTest {
                 .run(context -> assertThat(context.getStartupFailure())
                         .hasStackTraceContaining(
                                 "The timeout of the health indicator is PT0S, it must be more than 0"));
+        inMemory.withPropertyValues("distributed-semaphore.shutdown.await-holders=-10s")
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasStackTraceContaining(
+                                "The longest wait of the shutdown is PT-10S, it must not be negative"));
     }
 
     @Test
