@@ -162,10 +162,13 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
-     * Makes the client, without I/O. May be called once.
+     * Makes the client, as {@link SemaphoreClient#connect} does: it asks no server, reads the files that settings name, and over {@code
+     * local:} makes and checks the directory. May be called once.
      *
      * @return the client
      * @throws IllegalArgumentException as {@link SemaphoreClient#connect}
+     * @throws BackendAccessException as {@link SemaphoreClient#connect}
+     * @throws IncompatibleStateException as {@link SemaphoreClient#connect}
      */
     public SemaphoreClient connect() {
         return backend == null ? Clients.connect(uri, callbacks) : Clients.over(backend, uri, callbacks);

@@ -11,7 +11,7 @@ import java.util.Set;
  * suits a backend to which it means nothing.
  *
  * <pre>{@code
- * return ExchangeResult.of(answers).lost(lost).validUntil(sent.plus(lease)).build();
+ * return ExchangeResult.of(answers).lost(lost).validUntil(Deadline.after(sent, lease)).build();
  * }</pre>
  */
 public final class ExchangeResult {

@@ -66,7 +66,7 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         try {
             result = call.call();
         } catch (InterruptedException | RuntimeException | Error e) {
-            failed(wait, e);
+            failed(wait, e, withoutPermit);
             throw e;
         }
         ended(wait, result, withoutPermit);
@@ -85,15 +85,15 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         }
     }
 
-    private <T> CompletableFuture<T> observedLater(Supplier<CompletableFuture<T>> call) {
+    private <T> CompletableFuture<T> observedLater(Supplier<CompletableFuture<T>> call, String withoutPermit) {
         Observation wait = start();
-        CompletableFuture<T> future = begun(call, failure -> failed(wait, failure));
+        CompletableFuture<T> future = begun(call, failure -> failed(wait, failure, withoutPermit));
         // Not the dependent future is returned: to cancel that would not withdraw the request.
         CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
             if (failure == null) {
-                ended(wait, result, REFUSED);
+                ended(wait, result, withoutPermit);
             } else {
-                failed(wait, failure);
+                failed(wait, failure, withoutPermit);
             }
         });
         return future;
@@ -109,7 +109,7 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         }
     }
 
-    /** As the meters say it: a call with time that gets no permit timed out. */
+    /** As the meters say it: a call with time that gets no permit timed out, and a single attempt is refused. */
     private static String withoutPermit(Duration maxWait) {
         return maxWait.isZero() || maxWait.isNegative() ? REFUSED : TIMED_OUT;
     }
@@ -126,34 +126,34 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         stop(wait);
     }
 
-    private static void failed(Observation wait, Throwable failure) {
+    private static void failed(Observation wait, Throwable failure, String withoutPermit) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         String outcome = "failed";
         if (cause instanceof SemaphoreTimeoutException) {
-            outcome = TIMED_OUT;
+            outcome = withoutPermit;
         } else if (cause instanceof InterruptedException || cause instanceof CancellationException) {
             outcome = "withdrawn";
         }
         wait.lowCardinalityKeyValue("outcome", outcome);
         try {
             wait.error(cause);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             warn(e);
         }
         stop(wait);
     }
 
-    /** Stops it, and lets no handler throw: the permit would be taken, and nobody would have it. */
+    /** Stops it, and lets no handler throw anything: the permit would be taken, and nobody would have it. */
     private static void stop(Observation wait) {
         try {
             wait.stop();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             warn(e);
         }
     }
 
-    private static void warn(RuntimeException failure) {
+    private static void warn(Throwable failure) {
         LOG.warn("A handler of observations failed", failure);
     }
 
@@ -169,7 +169,7 @@ public final class ObservedSemaphore implements DistributedSemaphore {
 
     @Override
     public Permit acquire(Duration maxWait) throws InterruptedException {
-        return observed(() -> semaphore.acquire(maxWait));
+        return observed(() -> semaphore.acquire(maxWait), withoutPermit(maxWait));
     }
 
     @Override
@@ -189,7 +189,7 @@ public final class ObservedSemaphore implements DistributedSemaphore {
 
     @Override
     public PermitGroup acquire(int permits, Duration maxWait) throws InterruptedException {
-        return observed(() -> semaphore.acquire(permits, maxWait));
+        return observed(() -> semaphore.acquire(permits, maxWait), withoutPermit(maxWait));
     }
 
     @Override
@@ -204,22 +204,22 @@ public final class ObservedSemaphore implements DistributedSemaphore {
 
     @Override
     public CompletableFuture<Permit> acquireAsync() {
-        return observedLater(semaphore::acquireAsync);
+        return observedLater(semaphore::acquireAsync, REFUSED);
     }
 
     @Override
     public CompletableFuture<Permit> acquireAsync(Duration maxWait) {
-        return observedLater(() -> semaphore.acquireAsync(maxWait));
+        return observedLater(() -> semaphore.acquireAsync(maxWait), withoutPermit(maxWait));
     }
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits) {
-        return observedLater(() -> semaphore.acquireAsync(permits));
+        return observedLater(() -> semaphore.acquireAsync(permits), REFUSED);
     }
 
     @Override
     public CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait) {
-        return observedLater(() -> semaphore.acquireAsync(permits, maxWait));
+        return observedLater(() -> semaphore.acquireAsync(permits, maxWait), withoutPermit(maxWait));
     }
 
     @Override
@@ -242,10 +242,10 @@ public final class ObservedSemaphore implements DistributedSemaphore {
                     end.once(started -> ended(started, permit, REFUSED));
                     return task.apply(permit);
                 }),
-                failure -> end.once(started -> failed(started, failure)));
+                failure -> end.once(started -> failed(started, failure, withoutPermit(maxWait))));
         CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
             if (failure != null) {
-                end.once(started -> failed(started, failure));
+                end.once(started -> failed(started, failure, withoutPermit(maxWait)));
             }
         });
         return future;

@@ -7,11 +7,13 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -124,6 +126,21 @@ class ObservedSemaphoreTest {
     }
 
     @Test
+    void aSingleAttemptThatThrowsIsRefusedAsTheMetersSay() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        assertThatThrownBy(() -> exports.acquire(Duration.ZERO)).isInstanceOf(SemaphoreTimeoutException.class);
+        assertThat(outcome()).isEqualTo("refused");
+        CompletableFuture<Permit> later = exports.acquireAsync(Duration.ZERO);
+        semaphores.advance(Duration.ZERO);
+        assertThat(later).isCompletedExceptionally();
+        await().untilAsserted(() -> assertThat(ended).hasSize(3));
+        assertThat(outcome()).isEqualTo("refused");
+        assertThat(exports.statistics().refused()).isEqualTo(2);
+        assertThat(exports.statistics().timedOut()).isZero();
+        permit.release();
+    }
+
+    @Test
     void aCallThatIsRefusedAtOnceEndsItsObservation() {
         assertThatThrownBy(() -> exports.acquireAsync(0)).isInstanceOf(IllegalArgumentException.class);
         assertThat(outcome()).isEqualTo("failed");
@@ -134,8 +151,14 @@ class ObservedSemaphoreTest {
 
     @Test
     void aHandlerThatThrowsChangesNoResult() {
+        assertNoResultChanges(new IllegalStateException("a handler that is broken"));
+        assertNoResultChanges(new NoSuchMethodError("a handler of another version"));
+        assertNoResultChanges(new IOException("a handler in Kotlin"));
+    }
+
+    private void assertNoResultChanges(Throwable ofHandler) {
         ObservationRegistry broken = ObservationRegistry.create();
-        broken.observationConfig().observationHandler(new Broken());
+        broken.observationConfig().observationHandler(new Broken(ofHandler));
         DistributedSemaphore observed =
                 new ObservedSemaphore(semaphores.client().semaphore("exports"), broken);
         observed.tryAcquire().orElseThrow().release();
@@ -148,10 +171,21 @@ class ObservedSemaphoreTest {
         semaphores.assertNothingHeld();
     }
 
-    private static final class Broken implements ObservationHandler<Observation.Context> {
+    private record Broken(Throwable failure) implements ObservationHandler<Observation.Context> {
+        @Override
+        public void onError(Observation.Context context) {
+            Broken.<RuntimeException>fail(failure);
+        }
+
         @Override
         public void onStop(Observation.Context context) {
-            throw new IllegalStateException("a handler that is broken");
+            Broken.<RuntimeException>fail(failure);
+        }
+
+        /** Kotlin throws checked exceptions where Java declares none. */
+        @SuppressWarnings("unchecked")
+        private static <X extends Throwable> void fail(Throwable failure) throws X {
+            throw (X) failure;
         }
 
         @Override

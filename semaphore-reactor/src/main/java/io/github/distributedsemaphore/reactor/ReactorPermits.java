@@ -18,6 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Runs a {@code Mono} or a {@code Flux} under a permit.
@@ -27,7 +29,8 @@ import reactor.core.publisher.Mono;
  * }</pre>
  *
  * <p>Thread-safe. Nothing blocks. Each subscription acquires a permit of its own, so a retry releases its permit before it tries
- * again. The work is subscribed to on a thread of the client that nothing else depends on. The permit is released when the work
+ * again. The work is subscribed to on a thread of the client that nothing else depends on, or of {@link Schedulers#boundedElastic} if the
+ * permit is there at once, and never on the subscribing thread. The permit is released when the work
  * completes, fails or is cancelled; completion and failure reach the subscriber after the release. A release that cannot be
  * confirmed is logged, and the client goes on trying. A cancellation while the subscriber still waits for the permit withdraws the
  * request, and a permit that arrives at the same moment goes back.
@@ -92,8 +95,18 @@ public final class ReactorPermits {
                         .doOnDiscard(
                                 CompletableFuture.class,
                                 acquiring -> end(acquiring).subscribe()),
-                acquiring -> Mono.fromFuture(acquiring, true).flatMapMany(work),
+                acquiring -> {
+                    Thread subscriber = Thread.currentThread();
+                    return Mono.fromFuture(acquiring, true)
+                            .flatMapMany(
+                                    holding -> apart(subscriber, Flux.defer(() -> Flux.<T>from(work.apply(holding)))));
+                },
                 ReactorPermits::end);
+    }
+
+    /** A permit that is there at once would have the work, which may block, run on an event loop. */
+    private static <T> Flux<T> apart(Thread subscriber, Flux<T> work) {
+        return Thread.currentThread() == subscriber ? work.subscribeOn(Schedulers.boundedElastic()) : work;
     }
 
     /**
@@ -108,10 +121,18 @@ public final class ReactorPermits {
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
         return Flux.defer(() -> {
             AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
-            Mono<PermitLoss> lost = Mono.create(sink -> holding.onLost(loss -> {
-                found.compareAndSet(null, loss);
-                sink.success(loss);
-            }));
+            Mono<PermitLoss> lost = Mono.create(sink -> {
+                // A permit keeps its listeners: one of work that has ended must keep nothing of that work.
+                AtomicReference<@Nullable MonoSink<PermitLoss>> open = new AtomicReference<>(sink);
+                sink.onDispose(() -> open.set(null));
+                holding.onLost(loss -> {
+                    found.compareAndSet(null, loss);
+                    MonoSink<PermitLoss> listening = open.get();
+                    if (listening != null) {
+                        listening.success(loss);
+                    }
+                });
+            });
             // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
             return Flux.<T>from(work).takeUntilOther(lost).concatWith(Mono.defer(() -> {
                 PermitLoss loss = found.get();

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.PermitLostException;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -123,6 +124,40 @@ final class ReactorPermitsTest {
 
         assertThatThrownBy(outcome::join).hasCauseInstanceOf(PermitLostException.class);
         await().untilTrue(cancelled);
+    }
+
+    @Test
+    void workRunsOnAnotherThreadThanTheSubscriberAlsoIfThePermitIsThereAtOnce() {
+        Flux<Thread> work = ReactorPermits.using(
+                () -> {
+                    CompletableFuture<Permit> acquiring = exports.acquireAsync(LONG);
+                    acquiring.join();
+                    return acquiring;
+                },
+                permit -> Mono.fromSupplier(Thread::currentThread));
+
+        assertThat(work.blockLast()).isNotSameAs(Thread.currentThread());
+        assertThat(exports.availablePermits()).isEqualTo(3);
+    }
+
+    @Test
+    void aPermitThatIsHeldForLongKeepsNothingOfTheWorkThatHasEnded() throws InterruptedException {
+        try (Permit permit = exports.acquire()) {
+            WeakReference<Object> ended = endedWork(permit);
+            await().until(() -> {
+                System.gc();
+                return ended.get() == null;
+            });
+            assertThat(permit.isValid()).isTrue();
+        }
+    }
+
+    private static WeakReference<Object> endedWork(Permit permit) {
+        Object job = new Object();
+        ReactorPermits.failOnLoss(permit, Mono.fromSupplier(job::hashCode))
+                .doOnNext(result -> assertThat(result).isEqualTo(job.hashCode()))
+                .blockLast();
+        return new WeakReference<>(job);
     }
 
     @Test

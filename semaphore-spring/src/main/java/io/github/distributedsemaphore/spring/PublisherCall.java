@@ -41,8 +41,8 @@ final class PublisherCall {
             PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, ProxyMethodInvocation method) {
         Publisher<?> work;
         try {
-            work = (Publisher<?>) CurrentPermit.during(
-                    semaphore, group, () -> method.invocableClone().proceed());
+            work = (Publisher<?>) WithPermitInterceptor.runBody(
+                    rule, semaphore, group, WithPermitInterceptor.resumption(method.invocableClone()));
         } catch (Throwable failure) {
             return Mono.error(failure);
         }

@@ -30,21 +30,25 @@ final class StageCall {
     static CompletableFuture<@Nullable Object> start(
             PermitMethod rule, DistributedSemaphore semaphore, int permits, CurrentPermit.Call method) {
         StageCall call = new StageCall(rule, semaphore, method);
+        Thread caller = Thread.currentThread();
         CompletableFuture<PermitGroup> acquiring = semaphore.acquireAsync(permits, rule.maxWait());
-        call.whenCancelled(acquiring);
+        call.cancelWithResult(acquiring);
         CompletableFuture<PermitGroup> unused = acquiring.whenComplete((group, failure) -> {
-            if (group != null) {
-                call.run(group);
-            } else {
+            if (group == null) {
                 call.refuse(unwrapped(failure));
+            } else if (Thread.currentThread() == caller) {
+                call.runElsewhere(group);
+            } else {
+                call.run(group);
             }
         });
         return call.result;
     }
 
-    private void whenCancelled(CompletionStage<?> what) {
+    /** Cancels what the caller has no use for any more, or what a loss ends. */
+    private void cancelWithResult(CompletionStage<?> what) {
         CompletableFuture<@Nullable Object> unused = result.whenComplete((value, failure) -> {
-            if (result.isCancelled()) {
+            if (result.isCancelled() || failure instanceof PermitLostException) {
                 cancel(what);
             }
         });
@@ -66,6 +70,17 @@ final class StageCall {
         }
     }
 
+    /** A permit that is there at once would have the method run on its caller's thread, before the caller has the future. */
+    private void runElsewhere(PermitGroup group) {
+        Thread thread = new Thread(null, () -> run(group), "with-permit-" + semaphore.name(), 0, false);
+        thread.setDaemon(true);
+        try {
+            thread.start();
+        } catch (OutOfMemoryError noThread) {
+            release(group, null, noThread);
+        }
+    }
+
     private void run(PermitGroup group) {
         if (result.isDone()) {
             release(group, null, null);
@@ -73,7 +88,7 @@ final class StageCall {
         }
         CompletionStage<?> stage;
         try {
-            stage = (CompletionStage<?>) CurrentPermit.during(semaphore, group, method);
+            stage = (CompletionStage<?>) WithPermitInterceptor.runBody(rule, semaphore, group, this::begin);
         } catch (Throwable failure) {
             release(group, null, failure);
             return;
@@ -82,16 +97,24 @@ final class StageCall {
             release(group, null, null);
             return;
         }
-        whenCancelled(stage);
-        group.onLost(loss -> lost(loss, stage));
+        group.onLost(this::lost);
         stage.whenComplete((value, failure) -> release(group, value, failure));
     }
 
-    private void lost(PermitLoss loss, CompletionStage<?> stage) {
-        if (!rule.interrupts()) {
+    /** Calls the method. Its stage is cancelled also if the permit is lost before the method returns it. */
+    private @Nullable Object begin() throws Throwable {
+        Object stage = method.run();
+        if (stage != null) {
+            cancelWithResult((CompletionStage<?>) stage);
+        }
+        return stage;
+    }
+
+    private void lost(PermitLoss loss) {
+        if (rule.interrupts()) {
+            result.completeExceptionally(new PermitLostException(loss));
+        } else {
             WithPermitInterceptor.warn(loss);
-        } else if (result.completeExceptionally(new PermitLostException(loss))) {
-            cancel(stage);
         }
     }
 

@@ -24,16 +24,18 @@ import org.springframework.core.annotation.AliasFor;
  * <p>The call goes through the proxy of the bean: a call within the same object is not guarded, see {@link CurrentPermit#require}. A
  * method that a proxy cannot reach (private, static, final, in a final class) stops the start of the application with a message.
  *
- * <p>The permit is taken before the transaction of {@code @Transactional} begins and given back after its commit. With {@code @Async}
- * it is taken by the thread that runs the method, and with Spring's {@code @Retryable} once for each try.
+ * <p>The permit is taken before the transaction of {@code @Transactional} begins and given back after its commit. A void method with
+ * {@code @Async} takes it on the thread of the executor. The {@code @Retryable} of Spring Framework 7 takes one for each try. That of
+ * Spring Retry is inside the permit, unless its order is below that of {@link WithPermitConfiguration.Settings}.
  *
  * <p>A method may return:
  *
  * <ul>
  *   <li>anything plain: the calling thread waits for the permit and holds it until the method returns;
  *   <li>a {@code CompletableFuture} or {@code CompletionStage}: the calling thread does not wait. The method is called when the permit is
- *       there, on a thread of the client, and the permit is held until the stage completes. To cancel the future withdraws the request
- *       or cancels the stage of the method;
+ *       there, on a thread of the client, never on the calling thread, and the permit is held until the stage completes. So it is with
+ *       {@code @Async} too, whose executor's thread waits for the stage. To cancel the future withdraws the request or cancels the
+ *       stage of the method;
  *   <li>a {@code Mono} or {@code Flux}, with {@code semaphore-reactor} on the path: each subscription takes a permit, calls the method, and
  *       holds the permit until the end of what it returned.
  * </ul>

@@ -1,11 +1,12 @@
 package io.github.distributedsemaphore.spring;
 
-import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.config.AopConfigUtils;
@@ -21,7 +22,6 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
-import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -121,6 +121,15 @@ public class WithPermitConfiguration {
     /** Looks at the singletons once all of them are there. */
     private record Check(ConfigurableListableBeanFactory beanFactory, DefaultPointcutAdvisor advisor)
             implements SmartInitializingSingleton {
+        private static final Logger LOG = LoggerFactory.getLogger(WithPermit.class);
+
+        /** There if a test replaces beans by Spring's annotations. It does not say which. */
+        private static final String OVERRIDES =
+                "org.springframework.test.context.bean.override.internalBeanOverridePostProcessor";
+
+        /** The mocks of Spring Boot 3.5, which are iterable. */
+        private static final String MOCKS = "org.springframework.boot.test.mock.mockito.MockitoBeans";
+
         @Override
         public void afterSingletonsInstantiated() {
             for (String name : beanFactory.getSingletonNames()) {
@@ -159,7 +168,7 @@ public class WithPermitConfiguration {
                 return;
             }
             Advised proxy = bean instanceof Advised advised ? advised : null;
-            if (proxy == null ? !(bean instanceof SpringProxy) && isMadeHere(name) : !has(proxy)) {
+            if (proxy == null ? !(bean instanceof SpringProxy) && isMadeHere(name, bean) : !has(proxy)) {
                 throw new IllegalStateException("@WithPermit has no effect on bean '" + name
                         + "' of " + bean.getClass()
                         + ", which has no proxy: a BeanPostProcessor or BeanFactoryPostProcessor"
@@ -174,11 +183,30 @@ public class WithPermitConfiguration {
             return Arrays.asList(proxy.getAdvisors()).contains(advisor);
         }
 
-        /** Not so for a mock of a test: Spring gives its definition the field that it is injected into. */
-        private boolean isMadeHere(String name) {
-            return beanFactory.containsBeanDefinition(name)
-                    && !(beanFactory.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
-                            && definition.getQualifiedElement() instanceof Field);
+        /** Not so for a mock: a test registers it as an object, and Spring makes no proxies for objects. */
+        private boolean isMadeHere(String name, Object bean) {
+            if (!beanFactory.containsBeanDefinition(name) || isMock(bean)) {
+                return false;
+            }
+            boolean mayBeReplaced = beanFactory.containsSingleton(OVERRIDES);
+            if (mayBeReplaced) {
+                LOG.info(
+                        "@WithPermit has no effect on bean '{}' of {}, which has no proxy: the test may have replaced it",
+                        name,
+                        bean.getClass());
+            }
+            return !mayBeReplaced;
+        }
+
+        private boolean isMock(Object bean) {
+            if (beanFactory.getSingleton(MOCKS) instanceof Iterable<?> mocks) {
+                for (Object mock : mocks) {
+                    if (mock == bean) {
+                        return true;
+                    }
+                }
+            }
+            return false;
         }
 
         private static void requireInInterface(String name, Method method, @Nullable Advised proxy) {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 
 /** Runs the methods that {@link PermitMethods} finds. */
 final class WithPermitInterceptor implements MethodInterceptor {
@@ -31,7 +32,7 @@ final class WithPermitInterceptor implements MethodInterceptor {
         int permits = rule.permits(call);
         return switch (rule.result()) {
             case PLAIN -> runPlain(rule, semaphore, permits, call);
-            case STAGE -> StageCall.start(rule, semaphore, permits, later(call)::proceed);
+            case STAGE -> StageCall.start(rule, semaphore, permits, resumption(later(call)));
             case MONO -> PublisherCall.mono(rule, semaphore, permits, later(call));
             case FLUX -> PublisherCall.flux(rule, semaphore, permits, later(call));
         };
@@ -40,6 +41,11 @@ final class WithPermitInterceptor implements MethodInterceptor {
     /** A call keeps its place in the chain of interceptors: one that goes on later, or twice, needs a copy. */
     private static ProxyMethodInvocation later(MethodInvocation call) {
         return (ProxyMethodInvocation) ((ProxyMethodInvocation) call).invocableClone();
+    }
+
+    /** Goes on with a copy. AspectJ's advice finds its call in a thread-local, which Spring has set on the caller's thread only. */
+    static CurrentPermit.Call resumption(MethodInvocation copy) {
+        return () -> ExposeInvocationInterceptor.INSTANCE.invoke(copy);
     }
 
     private static @Nullable Object runPlain(
@@ -56,20 +62,24 @@ final class WithPermitInterceptor implements MethodInterceptor {
             return rule.skipped();
         }
         try (PermitGroup group = acquired.get()) {
-            if (rule.interrupts()) {
-                return rule.requireDone(runInterruptibly(semaphore, group, call));
+            if (!rule.interrupts()) {
+                group.onLost(WithPermitInterceptor::warn);
             }
-            group.onLost(WithPermitInterceptor::warn);
-            return rule.requireDone(CurrentPermit.during(semaphore, group, call::proceed));
+            return rule.requireDone(runBody(rule, semaphore, group, call::proceed));
         }
     }
 
-    private static @Nullable Object runInterruptibly(
-            DistributedSemaphore semaphore, PermitGroup group, MethodInvocation call) throws Throwable {
+    /** Runs a method until it returns. A loss interrupts it, and it fails then, if the rule says so. */
+    static @Nullable Object runBody(
+            PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, CurrentPermit.Call body)
+            throws Throwable {
+        if (!rule.interrupts()) {
+            return CurrentPermit.during(semaphore, group, body);
+        }
         try (InterruptOnLoss guard = InterruptOnLoss.guard(group)) {
             Object result;
             try {
-                result = CurrentPermit.during(semaphore, group, call::proceed);
+                result = CurrentPermit.during(semaphore, group, body);
             } catch (Throwable failure) {
                 PermitLoss loss = guard.loss().orElse(null);
                 throw loss == null ? failure : new PermitLostException(loss).initCause(failure);

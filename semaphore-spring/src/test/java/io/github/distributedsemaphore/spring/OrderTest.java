@@ -9,8 +9,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.MethodBeforeAdvice;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+import org.springframework.aop.support.NameMatchMethodPointcutAdvisor;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
@@ -19,6 +25,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import reactor.core.publisher.Mono;
 
 /** Where the permit is taken among the other interceptors of a bean. */
 final class OrderTest {
@@ -39,6 +46,28 @@ final class OrderTest {
         @Bean
         Exports exports() {
             return new Exports();
+        }
+
+        /** As Spring puts it in front of the aspects of a bean. */
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static Advisor exposesItsCall() {
+            NameMatchMethodPointcutAdvisor advisor =
+                    new NameMatchMethodPointcutAdvisor(ExposeInvocationInterceptor.INSTANCE);
+            advisor.addMethodName("advised*");
+            return advisor;
+        }
+
+        /** Asks for its call, as the advice of an aspect does. */
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static Advisor asksForItsCall() {
+            MethodBeforeAdvice advice = (method, arguments, target) -> assertThat(
+                            ExposeInvocationInterceptor.currentInvocation().getMethod())
+                    .isEqualTo(method);
+            NameMatchMethodPointcutAdvisor advisor = new NameMatchMethodPointcutAdvisor(advice);
+            advisor.addMethodName("advised*");
+            return advisor;
         }
     }
 
@@ -77,7 +106,18 @@ final class OrderTest {
         @WithPermit("exports")
         public CompletableFuture<String> async() {
             return CompletableFuture.completedFuture(
-                    "slot " + CurrentPermit.get().slot());
+                    "slot " + CurrentPermit.get().slot() + " on "
+                            + Thread.currentThread().getName());
+        }
+
+        @WithPermit("exports")
+        public CompletableFuture<Integer> advisedFuture() {
+            return CompletableFuture.completedFuture(CurrentPermit.get().slot());
+        }
+
+        @WithPermit("exports")
+        public Mono<Integer> advisedMono() {
+            return Mono.just(CurrentPermit.get().slot());
         }
 
         @Async
@@ -99,13 +139,22 @@ final class OrderTest {
     }
 
     @Test
-    void anAsynchronousMethodTakesItsPermitOnItsOwnThread(@TempDir Path folder)
+    void anAsynchronousMethodTakesItsPermitOnItsOwnThreadUnlessItReturnsAFuture(@TempDir Path folder)
             throws InterruptedException, ExecutionException {
         try (TestContext context = TestContext.of(folder, Beans.class)) {
             CompletableFuture<String> seen = new CompletableFuture<>();
             context.bean(Exports.class).asyncPlain(seen);
             assertThat(seen.get()).matches("async-\\d+ in slot [123]");
-            assertThat(context.bean(Exports.class).async().get()).matches("slot [123]");
+            assertThat(context.bean(Exports.class).async().get()).matches("slot [123] on (?!async-).*");
+        }
+    }
+
+    @Test
+    void theAdviceOfAnAspectFindsItsCallOnTheThreadThatRunsTheMethod(@TempDir Path folder)
+            throws InterruptedException, ExecutionException {
+        try (TestContext context = TestContext.of(folder, Beans.class)) {
+            assertThat(context.bean(Exports.class).advisedFuture().get()).isBetween(1, 3);
+            assertThat(context.bean(Exports.class).advisedMono().block()).isBetween(1, 3);
         }
     }
 }

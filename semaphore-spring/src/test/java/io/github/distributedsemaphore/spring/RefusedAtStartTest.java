@@ -1,9 +1,11 @@
 package io.github.distributedsemaphore.spring;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.spring.WithPermit.IfFull;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -12,7 +14,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.PriorityOrdered;
 
@@ -128,6 +132,16 @@ final class RefusedAtStartTest {
         }
     }
 
+    /** As Spring Boot 3.5 does for its {@code @MockBean}. */
+    static class Mocks implements BeanFactoryPostProcessor {
+        @Override
+        public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
+            MadeTooEarly mock = new MadeTooEarly();
+            beans.registerSingleton(beans.getBeanNamesForType(MadeTooEarly.class, true, false)[0], mock);
+            beans.registerSingleton("org.springframework.boot.test.mock.mockito.MockitoBeans", List.of(mock));
+        }
+    }
+
     static Stream<Arguments> mistakes() {
         return Stream.of(
                 Arguments.of(OnPrivate.class, "it is private"),
@@ -159,5 +173,12 @@ final class RefusedAtStartTest {
                         .close())
                 .hasMessageContaining("MadeTooEarly")
                 .hasMessageContaining("has no proxy");
+    }
+
+    @Test
+    void aMockInThePlaceOfABeanNeedsNoProxy() {
+        try (TestContext context = TestContext.of(folder, MadeTooEarly.class, Mocks.class)) {
+            assertThat(context.bean(MadeTooEarly.class)).hasSameClassAs(new MadeTooEarly());
+        }
     }
 }

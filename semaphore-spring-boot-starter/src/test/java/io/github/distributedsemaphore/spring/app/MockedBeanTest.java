@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.spring.WithPermit;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -12,12 +13,16 @@ import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.stereotype.Service;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 
-/** A test of an application replaces an annotated bean; the check that all such beans have proxies lets that pass. */
+/** A test of an application replaces annotated beans; the check that all such beans have proxies lets that pass. */
 @SpringBootTest(classes = MockedBeanTest.App.class, properties = "distributed-semaphore.uri=memory:mocked")
+@MockitoBean(types = MockedBeanTest.Imports.class)
 final class MockedBeanTest {
     @ImportAutoConfiguration({SemaphoreAutoConfiguration.class, AopAutoConfiguration.class})
+    @Import({Reports.class, Imports.class})
     static class App {
         @Bean
         Exports exports() {
@@ -32,16 +37,38 @@ final class MockedBeanTest {
         }
     }
 
+    /** Not made by a method of a configuration, as what a scan finds. */
+    @Service
+    static class Reports {
+        @WithPermit("reports")
+        public String report() {
+            return "reported";
+        }
+    }
+
+    @Service
+    static class Imports {
+        @WithPermit("imports")
+        public String importAll() {
+            return "imported";
+        }
+    }
+
     @MockitoBean
     private Exports exports;
+
+    @MockitoBean
+    private Reports reports;
 
     @Autowired
     private ApplicationContext context;
 
     @Test
-    void theContextStartsWithTheMock() {
-        assertThat(Mockito.mockingDetails(context.getBean(Exports.class)).isMock())
-                .isTrue();
+    void theContextStartsWithTheMocks() {
+        for (Class<?> mocked : List.of(Exports.class, Reports.class, Imports.class)) {
+            assertThat(Mockito.mockingDetails(context.getBean(mocked)).isMock()).isTrue();
+        }
         assertThat(exports.export()).isNull();
+        assertThat(reports.report()).isNull();
     }
 }

@@ -6,10 +6,13 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
@@ -32,6 +35,11 @@ public @interface ConditionalOnBackend {
 
     /** The condition. */
     final class OnBackend extends SpringBootCondition {
+        private static final Logger LOG = LoggerFactory.getLogger(ConditionalOnBackend.class);
+
+        /** A path that cannot be read at all fails again and again. */
+        private static final int MOST_BROKEN = 100;
+
         /** Creates it. */
         public OnBackend() {}
 
@@ -45,14 +53,24 @@ public @interface ConditionalOnBackend {
                     : ConditionOutcome.noMatch(message.because("no module serves it"));
         }
 
+        /** A broken provider hides no other one, as in the search for the backend itself. */
         @SuppressWarnings("NullAway") // null is the system's class loader
         private static boolean isServed(String scheme, @Nullable ClassLoader loader) {
-            try {
-                return ServiceLoader.load(BackendProvider.class, loader).stream()
-                        .anyMatch(provider -> provider.get().schemes().contains(scheme));
-            } catch (ServiceConfigurationError e) {
-                return false;
+            Iterator<BackendProvider> providers =
+                    ServiceLoader.load(BackendProvider.class, loader).iterator();
+            for (int broken = 0; broken < MOST_BROKEN; broken++) {
+                try {
+                    while (providers.hasNext()) {
+                        if (providers.next().schemes().contains(scheme)) {
+                            return true;
+                        }
+                    }
+                    return false;
+                } catch (ServiceConfigurationError | LinkageError | RuntimeException e) {
+                    LOG.debug("A provider of a backend cannot be loaded", e);
+                }
             }
+            return false;
         }
     }
 }

@@ -10,7 +10,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,13 +17,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
  * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it: a permit whose
  * grant was not seen would make what is held one too few for good. Thread-safe.
  */
-final class SemaphoreActivity implements BeanPostProcessor {
+final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private static final Logger LOG = LoggerFactory.getLogger(SemaphoreActivity.class);
 
     /** An application that makes up names from its data has no end of them. */
@@ -32,40 +32,48 @@ final class SemaphoreActivity implements BeanPostProcessor {
 
     private static final long LOOK_NANOS = Duration.ofMillis(10).toNanos();
 
-    private final Collection<String> names = ConcurrentHashMap.newKeySet();
+    private final Collection<String> configured = ConcurrentHashMap.newKeySet();
     private final AtomicInteger held = new AtomicInteger();
-    private final Set<SemaphoreClient> followed =
-            Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
+    private final Map<SemaphoreClient, Following> followed = Collections.synchronizedMap(new IdentityHashMap<>());
 
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
         if (bean instanceof SemaphoreClient client) {
-            follow(client);
+            follow(client, true);
         }
         return bean;
     }
 
-    /** Idempotent. */
-    void follow(SemaphoreClient client) {
-        if (followed.add(client)) {
-            client.addListener(new Following(client));
+    /** Idempotent. The client of a parent context is not this context's own, and what it holds is not counted. */
+    void follow(SemaphoreClient client, boolean own) {
+        Following following = new Following(client, own);
+        if (followed.putIfAbsent(client, following) == null) {
+            client.addListener(following);
         }
+    }
+
+    /** The client of a parent context lives on. */
+    @Override
+    public void destroy() {
+        followed.forEach(SemaphoreClient::removeListener);
     }
 
     /** What one client says. */
     private final class Following implements SemaphoreListener {
         private final SemaphoreClient client;
+        private final boolean own;
 
         /** A client forgets a semaphore that rests, and its statistics with it, unless somebody has it. */
         private final Map<String, DistributedSemaphore> kept = new ConcurrentHashMap<>();
 
-        Following(SemaphoreClient client) {
+        Following(SemaphoreClient client, boolean own) {
             this.client = client;
+            this.own = own;
         }
 
         @Override
         public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
-            held.incrementAndGet();
+            count(1);
             ended(semaphoreName);
         }
 
@@ -91,18 +99,24 @@ final class SemaphoreActivity implements BeanPostProcessor {
 
         @Override
         public void onReleased(String semaphoreName, int slot, long heldNanos) {
-            held.decrementAndGet();
+            count(-1);
         }
 
         @Override
         public void onLost(String semaphoreName, int slot, LossCause cause) {
-            held.decrementAndGet();
+            count(-1);
+        }
+
+        private void count(int change) {
+            if (own) {
+                held.addAndGet(change);
+            }
         }
 
         /** A call for permits has ended, in whichever way. */
         private void ended(String semaphoreName) {
-            used(semaphoreName);
-            if (!kept.containsKey(semaphoreName) && names.contains(semaphoreName)) {
+            boolean listed = kept.size() < MOST_NAMES || configured.contains(semaphoreName);
+            if (listed && !kept.containsKey(semaphoreName)) {
                 try {
                     kept.put(semaphoreName, client.semaphore(semaphoreName));
                 } catch (SemaphoreException e) {
@@ -112,17 +126,21 @@ final class SemaphoreActivity implements BeanPostProcessor {
         }
     }
 
-    void used(String name) {
-        if (names.size() < MOST_NAMES) {
-            names.add(name);
+    void configured(String name) {
+        configured.add(name);
+    }
+
+    /** What is configured, and the first hundred names that a client was used for. */
+    SortedSet<String> names(SemaphoreClient client) {
+        SortedSet<String> names = new TreeSet<>(configured);
+        Following following = followed.get(client);
+        if (following != null) {
+            names.addAll(following.kept.keySet());
         }
+        return names;
     }
 
-    /** The first hundred names. */
-    SortedSet<String> names() {
-        return new TreeSet<>(names);
-    }
-
+    /** By the clients of this context. */
     int held() {
         return held.get();
     }

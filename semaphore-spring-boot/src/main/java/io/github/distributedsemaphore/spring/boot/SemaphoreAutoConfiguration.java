@@ -102,7 +102,7 @@ public class SemaphoreAutoConfiguration {
     @Bean
     SmartInitializingSingleton configuredSemaphores(
             ObjectProvider<SemaphoreClient> client, SemaphoreActivity activity, SemaphoreProperties properties) {
-        properties.semaphores().keySet().forEach(activity::used);
+        properties.semaphores().keySet().forEach(activity::configured);
         return () -> properties.semaphores().forEach((name, wanted) -> create(client.getObject(), name, wanted));
     }
 
@@ -145,7 +145,7 @@ public class SemaphoreAutoConfiguration {
             SemaphoreProperties properties) {
         Collection<SemaphoreClient> own = own(clients, beans);
         // A client that was registered as an object, or in a parent of this context, has not passed a post-processor.
-        clients.values().forEach(activity::follow);
+        clients.values().forEach(client -> activity.follow(client, own.contains(client)));
         return new SemaphoreLifecycle(SemaphoreLifecycle.CLOSE, () -> {
             // What is held by a parent's client alone does not concern this shutdown.
             if (!own.isEmpty()

@@ -106,5 +106,18 @@ public record SemaphoreProperties(
      * @param awaitHolders Longest wait for work under a permit, after the web server and the executors have stopped and before the client
      *     gives its permits back.
      */
-    public record Shutdown(@DefaultValue("10s") Duration awaitHolders) {}
+    public record Shutdown(@DefaultValue("10s") Duration awaitHolders) {
+        /**
+         * Checks the wait.
+         *
+         * @param awaitHolders see the record
+         * @throws IllegalArgumentException if the wait is negative
+         */
+        public Shutdown {
+            if (awaitHolders.isNegative()) {
+                throw new IllegalArgumentException(
+                        "The longest wait of the shutdown is " + awaitHolders + ", it must not be negative");
+            }
+        }
+    }
 }

@@ -25,14 +25,14 @@ public final class SemaphoresEndpoint {
     }
 
     /**
-     * Lists what this application does at its semaphores. No I/O.
+     * Lists what this application does at its semaphores by its only or primary client. No I/O.
      *
-     * @return statistics by name, of the first hundred that it configured or used
+     * @return statistics by name, of those that it configured and of the first hundred that it used
      */
     @ReadOperation
     public Map<String, Map<String, Object>> semaphores() {
         Map<String, Map<String, Object>> all = new LinkedHashMap<>();
-        for (String name : activity.names()) {
+        for (String name : activity.names(client)) {
             all.put(name, shown(client.semaphore(name).statistics()));
         }
         return all;
