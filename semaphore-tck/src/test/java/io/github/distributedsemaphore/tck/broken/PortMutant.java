@@ -107,6 +107,10 @@ enum PortMutant implements Mutant {
     GARBAGE_IS_RELEASED(
             ReleaseRules.class, "4.10", "a permit that became garbage stays taken", BentPermits::releasingGarbage),
 
+    /** A client knows of a semaphore for as long as the application does. */
+    SEMAPHORES_ARE_FORGOTTEN(
+            ReleaseRules.class, "4.10", "a permit that became garbage stays taken", BentPermits::forgettingSemaphores),
+
     /** Releasing one of several releases all: redisson #6343. */
     ONE_RELEASES_THE_GROUP(
             ReleaseRules.class, "4.7", "free after one of a group of three was released", BentPermits::allOrNothing),
