@@ -23,6 +23,7 @@ import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -170,12 +171,9 @@ public abstract class CrossProcessRules {
             }
             Pause.millis(tck.random().nextInt(2));
         }
-        for (History history : there.stream().map(CompletableFuture::join).toList()) {
-            assertThat(HistoryChecks.mostHeld(history))
-                    .as(
-                            "most permits that one of two processes held while the semaphore was destroyed and created again %s times",
-                            times)
-                    .isEqualTo(1);
+        // That one held more than one permit is found in the history of both.
+        if (there.stream().anyMatch(history -> HistoryChecks.mostHeld(history.join()) == 0)) {
+            throw new FaultMissedException("one of two processes never held the slot, so only the other was tried");
         }
         History all = there.get(0).join().with(there.get(1).join());
         List<Violation> violations = HistoryChecks.violationsButRefusals(all, tck.has(Capability.DURABLE_FENCING));
