@@ -180,6 +180,7 @@ public abstract class StallRules {
                 LinkFault throttle = route.proxy().throttle(200_000)) {
             // The first call connects, which takes many round trips: a call that waits goes on until it has them.
             Watched held = new Watched(tck, route.client().semaphore(quiet).acquire(tck.patience()));
+            Duration validity = tck.validity(held.permit().validUntil());
             long start = System.nanoTime();
             List<DistributedSemaphore> semaphores = List.of(
                     route.client().semaphore(name),
@@ -195,7 +196,7 @@ public abstract class StallRules {
             tck.judge(history);
             sitOut(tck, start);
             if (!held.losses().isEmpty()) {
-                tck.abortIfStoodStill(tck.guarantees().detectionMin().dividedBy(2), start);
+                tck.abortIfStoodStill(validity, start);
             }
             assertThat(held.losses()).as("losses reported behind a slow link").isEmpty();
             assertThat(held.permit().isValid())
