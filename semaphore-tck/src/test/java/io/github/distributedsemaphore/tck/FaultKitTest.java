@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
+import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.link.Ending;
@@ -75,6 +76,39 @@ class FaultKitTest {
         public SemaphoreTckHarness harness() {
             return new LinkedMemoryHarness(patient(LinkedMemoryHarness.ALL));
         }
+    }
+
+    static class LosesAPermit extends Case {
+        @Test
+        @Rule("1.1")
+        void loses(TckFixture tck) {
+            String name = tck.create(1);
+            tck.take(tck.home().semaphore(name), 1);
+            tck.assertFree(name, 1);
+        }
+    }
+
+    static class LosesAPermitByAFault extends LosesAPermit {
+        @Test
+        @Override
+        @Rule("1.1")
+        void loses(TckFixture tck) {
+            StateProbe unused = tck.state();
+            super.loses(tck);
+        }
+    }
+
+    /** Half a second to wake a waiter and two more are enough where no lease has to end. */
+    @Test
+    void aPermitThatIsNotBackSoonIsLostUnlessThereWasAFault() {
+        Map<Class<?>, String> times = Map.of(LosesAPermit.class, "PT2.5S", LosesAPermitByAFault.class, "PT3S");
+        times.forEach((section, time) -> KitTest.results(section, Map.of("tck.report", "false", "tck.patience", "3s"))
+                .testEvents()
+                .assertThatEvents()
+                .haveExactly(
+                        1,
+                        event(finishedWithFailure(message(text ->
+                                text.startsWith("[1.1] lost permits: only 0") && text.contains("within " + time))))));
     }
 
     static class StallsNothing extends Linked {

@@ -114,7 +114,9 @@ final class MemoryControl implements ServerControl {
 
     private synchronized void takeOver(Map<String, List<MemorySemaphore.Taken>> snapshot) {
         listener.close();
-        if (snapshot != null) {
+        if (snapshot == null) {
+            server.restarted();
+        } else {
             server.restore(snapshot);
         }
         listener = new TcpMemoryServer();

@@ -121,12 +121,17 @@ final class AgentCommands {
         answer.addProperty("validUntil", validUntil);
     }
 
-    private static void release(HeldByAgent permits, JsonObject answer) {
+    /** Releases all of them, also if the release of one fails. */
+    static void release(HeldByAgent permits, JsonObject answer) {
         JsonArray outcomes = new JsonArray();
-        for (Permit permit : permits.permits()) {
-            outcomes.add(permit.release().name());
+        try {
+            for (Permit permit : permits.permits()) {
+                outcomes.add(permit.release().name());
+            }
+        } finally {
+            permits.end();
+            permits.permits().stream().skip(outcomes.size()).forEach(Permit::close);
         }
-        permits.end();
         answer.add("outcomes", outcomes);
     }
 

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.agent;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.ThreadFactory;
 
 /**
  * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
@@ -18,14 +19,27 @@ public final class Heartbeat implements AutoCloseable {
     private static final long USUAL_NANOS = 1_000_000;
 
     private final Deque<Gap> gaps = new ArrayDeque<>();
-    private final Thread thread = new Thread(this::run, "tck-heartbeat");
+    private final ThreadFactory hops;
     private long lastBeat = System.nanoTime();
     private boolean over;
 
-    private record Gap(long from, long to) {}
+    private record Gap(long from, long to) {
+        /** How much of it lies between two instants. */
+        long within(long begin, long end) {
+            long later = from - begin > 0 ? from : begin;
+            long earlier = to - end < 0 ? to : end;
+            return Math.max(0, earlier - later);
+        }
+    }
 
     /** Starts it. */
     public Heartbeat() {
+        this(hop -> new Thread(hop, "tck-heartbeat hop"));
+    }
+
+    Heartbeat(ThreadFactory hops) {
+        this.hops = hops;
+        Thread thread = new Thread(this::run, "tck-heartbeat");
         thread.setDaemon(true);
         thread.start();
     }
@@ -36,13 +50,16 @@ public final class Heartbeat implements AutoCloseable {
             while (!isOver()) {
                 long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
                 Thread.sleep(PERIOD_MILLIS);
-                Thread hop = new Thread(() -> beat(due), "tck-heartbeat hop");
+                Thread hop = hops.newThread(() -> beat(due));
                 hop.setDaemon(true);
                 hop.start();
                 hop.join(MOST.toMillis());
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException("nobody interrupts a heartbeat", e);
+        } finally {
+            // It may end because no thread can be made. Nobody is to wait for a beat then.
+            close();
         }
     }
 
@@ -69,6 +86,23 @@ public final class Heartbeat implements AutoCloseable {
      * @return the nanoseconds
      */
     public synchronized long stoodStill(long from, long to) {
+        awaitBeat(to);
+        return gaps.stream().mapToLong(gap -> gap.within(from, to)).sum();
+    }
+
+    /**
+     * Says for how long nothing ran at a stretch.
+     *
+     * @param from since when, as {@link System#nanoTime} says; at most five minutes ago
+     * @param to until when; this has passed
+     * @return the nanoseconds of the longest pause
+     */
+    public synchronized long longestPause(long from, long to) {
+        awaitBeat(to);
+        return gaps.stream().mapToLong(gap -> gap.within(from, to)).max().orElse(0);
+    }
+
+    private synchronized void awaitBeat(long to) {
         while (lastBeat - to < 0 && !over) {
             try {
                 wait(PERIOD_MILLIS);
@@ -77,13 +111,6 @@ public final class Heartbeat implements AutoCloseable {
                 throw new AssertionError("interrupted", e);
             }
         }
-        long sum = 0;
-        for (Gap gap : gaps) {
-            long begin = gap.from() - from > 0 ? gap.from() : from;
-            long end = gap.to() - to < 0 ? gap.to() : to;
-            sum += Math.max(0, end - begin);
-        }
-        return sum;
     }
 
     @Override

@@ -23,6 +23,7 @@ import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -170,12 +171,9 @@ public abstract class CrossProcessRules {
             }
             Pause.millis(tck.random().nextInt(2));
         }
-        for (History history : there.stream().map(CompletableFuture::join).toList()) {
-            assertThat(HistoryChecks.mostHeld(history))
-                    .as(
-                            "most permits that one of two processes held while the semaphore was destroyed and created again %s times",
-                            times)
-                    .isEqualTo(1);
+        // That one held more than one permit is found in the history of both.
+        if (there.stream().anyMatch(history -> HistoryChecks.mostHeld(history.join()) == 0)) {
+            throw new FaultMissedException("one of two processes never held the slot, so only the other was tried");
         }
         History all = there.get(0).join().with(there.get(1).join());
         List<Violation> violations = HistoryChecks.violationsButRefusals(all, tck.has(Capability.DURABLE_FENCING));
@@ -348,6 +346,7 @@ public abstract class CrossProcessRules {
     @Rule({"8.15", "9.3"})
     void whateverIsDoneToAHeldSlotLetsNobodyInNowOrLater(TckFixture tck) throws Exception {
         SemaphoreClient other = tck.client();
+        long since = System.nanoTime();
         Map<String, Permit> held = new LinkedHashMap<>();
         for (Map.Entry<String, Deed> deed : deeds(tck).entrySet()) {
             String name = tck.create(1);
@@ -365,7 +364,7 @@ public abstract class CrossProcessRules {
         String destroyed = tck.create(1);
         Permit retired = tck.take(tck.home().semaphore(destroyed), 1).get(0);
         other.admin().destroy(destroyed);
-        Outsider.assertRefused(tck, held, Set.of("after a cut"));
+        Outsider.assertRefused(tck, held, since, Set.of("after a cut"));
         assertThat(retired.verify())
                 .as("the permit of a semaphore that was destroyed some time ago")
                 .isEqualTo(Verification.RETIRED);

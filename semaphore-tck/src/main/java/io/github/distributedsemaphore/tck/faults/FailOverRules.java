@@ -64,6 +64,14 @@ public abstract class FailOverRules {
                 assertThat(refused(tck, other))
                         .as("a slot that is held over a fail-over is refused to others")
                         .isTrue();
+            } else {
+                tck.await(
+                        "a holder that a fail-over cost its slot is notified",
+                        tck.guarantees().lossNoticeBound(),
+                        () -> !held.losses().isEmpty());
+                assertThat(held.permit().isValid())
+                        .as("isValid of a permit that is lost over a fail-over")
+                        .isFalse();
             }
             held.end();
             held.permit().close();

@@ -53,10 +53,12 @@ public abstract class LossRules {
         Permit permit = tck.home().semaphore(name).acquire(tck.patience());
         Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
         permit.onLost(losses::add);
+        Duration validity = tck.validity(permit.validUntil());
         DistributedSemaphore other = tck.client().semaphore(name);
-        tck.proveNothing(
+        tck.proveHeld(
                 "a permit that is renewed stays valid and with its holder",
                 time,
+                validity,
                 () -> permit.isValid() && losses.isEmpty() && other.tryAcquire().isEmpty());
         assertThat(permit.verify()).as("a permit after three detection bounds").isEqualTo(Verification.HELD);
         if (tck.has(Capability.LEASE)) {
@@ -78,10 +80,12 @@ public abstract class LossRules {
         int many = Math.min(tck.guarantees().maxPermits(), VERY_MANY);
         String name = tck.create(many);
         PermitGroup held = tck.home().semaphore(name).acquire(many, tck.patience());
+        Duration validity = tck.validity(held.validUntil());
         DistributedSemaphore other = tck.client().semaphore(name);
-        tck.proveNothing(
+        tck.proveHeld(
                 "nobody gets one of " + many + " slots that are renewed",
                 time,
+                validity,
                 () -> other.tryAcquire().isEmpty() && held.isValid());
         held.close();
         tck.assertFree(name, many);
@@ -95,6 +99,7 @@ public abstract class LossRules {
         Permit anchor = semaphore.acquire(tck.patience()); // keeps renewals going
         AtomicInteger losses = new AtomicInteger();
         anchor.onLost(loss -> losses.incrementAndGet());
+        Duration validity = tck.validity(anchor.validUntil());
         long start = System.nanoTime();
         boolean renews = tck.has(Capability.LEASE);
         do {
@@ -107,6 +112,9 @@ public abstract class LossRules {
         } while (renews
                 && semaphore.statistics().renewals() < RACED_RENEWALS
                 && System.nanoTime() - start < LONGEST_RACE.toNanos());
+        if (!anchor.isValid()) {
+            tck.abortIfStoodStill(validity, start);
+        }
         assertThat(anchor.isValid())
                 .as("the permit that was held all along is valid")
                 .isTrue();
@@ -294,6 +302,7 @@ public abstract class LossRules {
         String name = tck.create(4);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         List<Permit> permits = tck.take(semaphore, 4);
+        Duration validity = tck.validity(permits.get(3).validUntil());
         CountDownLatch end = new CountDownLatch(1);
         AtomicInteger told = new AtomicInteger();
         permits.get(0).onLost(loss -> {
@@ -316,9 +325,10 @@ public abstract class LossRules {
                     tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()),
                     () -> told.get() == 3);
             Duration longer = tck.guarantees().detectionMax().plus(tck.quiet());
-            tck.proveNothing(
+            tck.proveHeld(
                     "a blocking listener keeps no other permit from being renewed",
                     tck.full() || longer.toSeconds() < 4 ? longer : tck.quiet(),
+                    validity,
                     permits.get(3)::isValid);
             permits.get(3).release();
         } finally {

@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
  * interrupt, less what the machine itself stood still.
  */
 final class TimedCall {
-    /** The latest that a call ends after its time. */
-    private static final Duration MOST_LATE = Duration.ofMillis(100);
-
     /** Enough for a call to be under way. */
     static final Duration SOON = Duration.ofMillis(30);
 
@@ -111,10 +108,10 @@ final class TimedCall {
             late -= tck.stoodStill(due, ended.ended());
         }
         tck.measure(Bound.TIMEOUT_SLACK, Math.max(0, late));
-        if (late > tck.scaled(MOST_LATE).toNanos()) {
+        if (late > tck.scaled(TckFixture.MOST_LATE).toNanos()) {
             throw new AssertionError(what + " after " + event + " came "
                     + Duration.ofNanos(late).toMillis() + " ms late, it may be "
-                    + tck.scaled(MOST_LATE).toMillis() + " ms; it ended with " + ended.outcome());
+                    + tck.scaled(TckFixture.MOST_LATE).toMillis() + " ms; it ended with " + ended.outcome());
         }
     }
 

@@ -43,7 +43,23 @@ public final class HistoryChecks {
      * @return what is wrong; empty if nothing
      */
     public static List<Violation> violationsButRefusals(History history, boolean fencing) {
-        List<Violation> violations = new ArrayList<>(OverlapCheck.check(history));
+        return with(OverlapCheck.check(history), history, fencing);
+    }
+
+    /**
+     * Finds what breaks safety, fencing and loss, where two may hold one slot for a while. More than the limit on slots of their own
+     * are found by the slot that is above it.
+     *
+     * @param history what happened
+     * @param fencing whether the epochs mean something
+     * @return what is wrong; empty if nothing
+     */
+    public static List<Violation> violationsButOverlaps(History history, boolean fencing) {
+        return with(OverlapCheck.removedSlots(history), history, fencing);
+    }
+
+    private static List<Violation> with(List<Violation> unsafe, History history, boolean fencing) {
+        List<Violation> violations = new ArrayList<>(unsafe);
         violations.addAll(wrongLosses(history));
         if (fencing) {
             violations.addAll(FenceCheck.check(history));

@@ -122,7 +122,8 @@ final class OverlapCheck {
                 .toList();
     }
 
-    private static List<Violation> removedSlots(History history) {
+    /** Slots that were granted although they are none: no overlap of holders explains them. */
+    static List<Violation> removedSlots(History history) {
         LimitOverTime limits = new LimitOverTime(history);
         List<Violation> violations = new ArrayList<>();
         for (Operation grant : history.operations()) {

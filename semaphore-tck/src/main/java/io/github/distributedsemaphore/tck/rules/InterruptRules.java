@@ -58,6 +58,11 @@ public abstract class InterruptRules {
     void anInterruptDuringTheWaitEndsItAndTakesNothing(TckFixture tck) throws Exception {
         String name = tck.create(3);
         List<Permit> held = full(tck, name);
+        // What the kit loads for its look is not to be a part of the time.
+        assertThatThrownBy(() -> {
+                    throw new InterruptedException();
+                })
+                .isInstanceOf(InterruptedException.class);
         for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
             for (int millis : MOMENTS_MILLIS) {
                 Task<Boolean> waiter = interrupted(tck, call, name, false);
@@ -67,7 +72,7 @@ public abstract class InterruptRules {
                 waiter.interrupt();
                 tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
                 assertFlag(call, waiter);
-                tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), since, waiter.endedAt());
+                tck.assertWithin(Bound.OPERATION, TckFixture.MOST_LATE, since, waiter.endedAt());
             }
         }
         held.forEach(Permit::close);

@@ -123,7 +123,7 @@ public final class TckRun implements AutoCloseable {
     private void endQuietHold() {
         try {
             quietHold.ifPresent(QuietHold::end);
-        } catch (AssertionError e) {
+        } catch (RuntimeException | AssertionError e) {
             results.failed(QuietHold.RULES, String.valueOf(e.getMessage()));
             throw e;
         }

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.run;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.tck.agent.Heartbeat;
 import java.time.Duration;
 import java.util.Iterator;
@@ -35,6 +36,20 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     /** Returns for how many nanoseconds the machine itself stood still between two instants that have passed. */
     public long stoodStill(long from, long to) {
         return heartbeat.stoodStill(from, to);
+    }
+
+    /** Returns for how long a permit is valid from now on, which after a grant or a renewal is a whole validity; zero if without end. */
+    public static Duration validity(Deadline until) {
+        return until.isNever() ? Duration.ZERO : Duration.ofNanos(Math.max(1, until.nanosFrom(System.nanoTime())));
+    }
+
+    /**
+     * Tells whether the machine stood still at a stretch for so long that a permit may be lost. Renewals that a shorter pause
+     * delays come in time. What has no validity is not lost by a pause.
+     */
+    public boolean mayLose(Duration validity, long from, long to) {
+        return !validity.isZero()
+                && heartbeat.longestPause(from, to) > validity.dividedBy(2).toNanos();
     }
 
     public void await(String what, Duration bound, BooleanSupplier condition) {

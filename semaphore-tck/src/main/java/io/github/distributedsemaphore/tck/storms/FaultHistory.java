@@ -110,9 +110,10 @@ public final class FaultHistory {
         Exposure exposure =
                 shape.fault().map(fault -> tck.guarantees().exposure(fault)).orElse(Exposure.NONE);
         boolean exposed = exposure.allowsOverlap() && exposure.covers(HistoryChecks.longestOverlap(history));
-        List<Violation> violations = HistoryChecks.violationsButRefusals(history, tck.has(Capability.FENCING)).stream()
-                .filter(violation -> !(exposed && violation.rule().equals("1.2")))
-                .toList();
+        boolean fencing = tck.has(Capability.FENCING);
+        List<Violation> violations = exposed
+                ? HistoryChecks.violationsButOverlaps(history, fencing)
+                : HistoryChecks.violationsButRefusals(history, fencing);
         HistoryFigures figures = HistoryFigures.of(shape.name(), struck.size(), length, history, violations.size());
         tck.measure(figures);
         tck.show(shape.name(), history, struck, violations);

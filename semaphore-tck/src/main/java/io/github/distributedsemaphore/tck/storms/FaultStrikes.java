@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.tck.storms;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
@@ -55,7 +57,7 @@ final class FaultStrikes {
     /** Has everything be again as it was at the beginning. */
     void end() {
         if (shape == FaultShape.RESIZED) {
-            resize(FaultHistory.LIMIT);
+            tck.await("the limit is what it was", () -> resize(FaultHistory.LIMIT));
         }
     }
 
@@ -123,16 +125,24 @@ final class FaultStrikes {
 
     private boolean resize(int limit) {
         long invoked = System.nanoTime();
-        scene.calm().admin().resize(scene.name(), limit);
+        Operation.Outcome outcome = Operation.Outcome.OK;
+        try {
+            scene.calm().admin().resize(scene.name(), limit);
+        } catch (OutcomeUnknownException e) {
+            outcome = Operation.Outcome.UNKNOWN;
+        } catch (BackendUnavailableException e) {
+            // Others changed the semaphore all the time until the time of the call was over. It did nothing.
+            return false;
+        }
         recorder.add(new Operation(
                 "admin",
                 Operation.Kind.RESIZE,
                 invoked,
                 System.nanoTime(),
-                Operation.Outcome.OK,
+                outcome,
                 limit,
                 List.of(),
                 Operation.NEVER));
-        return true;
+        return outcome == Operation.Outcome.OK;
     }
 }

@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -24,20 +25,26 @@ public final class Outsider {
      * Shows that nobody gets a slot while its holder says that it holds it, and that the holder goes on to say so.
      *
      * @param held the only permit of its semaphore, by what happened to that
+     * @param since when the first of them was taken: a machine that stood still since then may have lost it
      * @param mayBeLost after which of it the holder may lose its slot, if it says so
      */
-    public static void assertRefused(TckFixture tck, Map<String, Permit> held, Set<String> mayBeLost) {
+    public static void assertRefused(TckFixture tck, Map<String, Permit> held, long since, Set<String> mayBeLost) {
         Predicate<String> granted = outsider(tck);
         Map<String, Permit> left = new LinkedHashMap<>(held);
+        Duration validity = longestValidity(tck, held);
         long start = System.nanoTime();
         do {
             for (Map.Entry<String, Permit> one : Map.copyOf(left).entrySet()) {
                 Permit permit = one.getValue();
                 boolean taken = granted.test(permit.semaphoreName());
-                if (permit.isValid() ? taken : !mayBeLost.contains(one.getKey())) {
+                boolean valid = permit.isValid();
+                if (valid ? taken : !mayBeLost.contains(one.getKey())) {
+                    if (!valid) {
+                        tck.abortIfStoodStill(validity, since);
+                    }
                     throw new AssertionError(Duration.ofNanos(System.nanoTime() - start) + " " + one.getKey() + " "
                             + (taken ? "another process got the slot" : "nobody else has the slot")
-                            + (permit.isValid()
+                            + (valid
                                     ? " while its holder, " + permit + ", says that it holds it"
                                     : " and its holder, " + permit + ", lost it")
                             + "; there are " + tck.home().admin().describe(permit.semaphoreName()));
@@ -47,6 +54,13 @@ public final class Outsider {
             }
             Pause.millis(50);
         } while (System.nanoTime() - start < later(tck).toNanos());
+    }
+
+    private static Duration longestValidity(TckFixture tck, Map<String, Permit> held) {
+        return held.values().stream()
+                .map(permit -> tck.validity(permit.validUntil()))
+                .max(Comparator.naturalOrder())
+                .orElse(Duration.ZERO);
     }
 
     private static Duration later(TckFixture tck) {

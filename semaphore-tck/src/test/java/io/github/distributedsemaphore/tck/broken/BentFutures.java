@@ -72,6 +72,13 @@ final class BentFutures {
         return copy;
     }
 
+    static Bend roundedUp(ProbedServer server) {
+        return call -> asks(call) && call.has(int.class, Duration.class)
+                ? call.proceedWith(
+                        call.argumentsWith(1, call.argument(1, Duration.class).plusMillis(300)))
+                : call.proceed();
+    }
+
     static Bend endless(ProbedServer server) {
         return call -> asks(call) && call.has(int.class, Duration.class)
                 ? call.proceedWith(call.argumentsWith(1, Duration.ofDays(1)))

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.PermitFunction;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
@@ -101,6 +102,17 @@ final class BentPermits {
                     return bent;
                 })
                 : call.proceed();
+    }
+
+    static Bend forgettingSemaphores(ProbedServer server) {
+        return call -> {
+            Object right = call.proceed();
+            if (right != null && call.is(SemaphoreClient.class, "semaphore")) {
+                String name = call.argument(0, String.class);
+                CLEANER.register(right, () -> server.removeHolder(name, 1));
+            }
+            return right;
+        };
     }
 
     static Bend allOrNothing(ProbedServer server) {

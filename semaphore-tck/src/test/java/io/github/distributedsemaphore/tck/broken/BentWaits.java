@@ -107,7 +107,18 @@ final class BentWaits {
     }
 
     static Bend roundedUp(ProbedServer server) {
-        return timed(time -> time.compareTo(Duration.ofMillis(1)) > 0, time -> time.plusMillis(700));
+        return timed(time -> time.compareTo(Duration.ofMillis(1)) > 0, time -> time.plusMillis(300));
+    }
+
+    static Bend slowToLeave(ProbedServer server) {
+        return call -> {
+            try {
+                return call.proceed();
+            } catch (InterruptedException e) {
+                Ghosts.pause(300);
+                throw e;
+            }
+        };
     }
 
     static Bend overflowing(ProbedServer server) {

@@ -127,6 +127,11 @@ final class LinkVariants {
         return () -> new Harness(LinkVariants::right, Plain::new, Bent.Call::proceed, bend, "");
     }
 
+    /** Another port, and another server. */
+    static Supplier<SemaphoreTckHarness> port(Supplier<ProbedServer> servers, Bent.Bend bend) {
+        return () -> new Harness(servers, Plain::new, Bent.Call::proceed, bend, "");
+    }
+
     /** Leases last for longer than the declared time, so that they do not mend what leaks. */
     static class Endless extends ProbedServer {
         Endless() {

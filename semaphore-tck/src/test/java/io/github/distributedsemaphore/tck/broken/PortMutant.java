@@ -51,6 +51,9 @@ enum PortMutant implements Mutant {
     /** The wait ends at the next tick of a slow timer. */
     WAITS_ARE_ROUNDED_UP(TimeoutRules.class, "3.2", "TIMEOUT_SLACK took", BentWaits::roundedUp),
 
+    /** An interrupt is noticed at the next look at the clock. */
+    INTERRUPTS_END_LATE(InterruptRules.class, "3.4", "OPERATION took", BentWaits::slowToLeave),
+
     /** No time is no attempt: swarthy/redis-semaphore PR #125. */
     ZERO_IS_NO_ATTEMPT(TimeoutRules.class, "3.3", "one attempt was made with a time of", BentWaits::noAttempt),
 
@@ -107,6 +110,10 @@ enum PortMutant implements Mutant {
     GARBAGE_IS_RELEASED(
             ReleaseRules.class, "4.10", "a permit that became garbage stays taken", BentPermits::releasingGarbage),
 
+    /** A client knows of a semaphore for as long as the application does. */
+    SEMAPHORES_ARE_FORGOTTEN(
+            ReleaseRules.class, "4.10", "a permit that became garbage stays taken", BentPermits::forgettingSemaphores),
+
     /** Releasing one of several releases all: redisson #6343. */
     ONE_RELEASES_THE_GROUP(
             ReleaseRules.class, "4.7", "free after one of a group of three was released", BentPermits::allOrNothing),
@@ -156,6 +163,9 @@ enum PortMutant implements Mutant {
 
     /** The time of a future is not watched. */
     FUTURES_HAVE_NO_TIME_OUT(AsyncRules.class, "10.1", "a future whose time is over fails", BentFutures::endless),
+
+    /** The time of a future is watched by a slow timer. */
+    FUTURES_ARE_ROUNDED_UP(AsyncRules.class, "10.1", "TIMEOUT_SLACK took", BentFutures::roundedUp),
 
     /** A waiter that times out stays in the count. */
     TIMED_OUT_WAITERS_ARE_STILL_COUNTED(

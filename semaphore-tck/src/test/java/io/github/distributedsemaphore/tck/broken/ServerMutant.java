@@ -71,6 +71,15 @@ enum ServerMutant implements Mutant {
                 : right;
     })),
 
+    /** Holders are gone, and never hear of it: redisson #3187, at a fail-over. */
+    FAIL_OVER_LOSSES_ARE_NOT_TOLD(
+            FailOverRules.class,
+            "13.8",
+            "a holder that a fail-over cost its slot is notified",
+            LinkVariants.port(
+                    () -> new LinkVariants.Forgetful(false, true, false),
+                    call -> call.is(Permit.class, "onLost") ? null : call.proceed())),
+
     /** An error is taken for a no: suo's empty lock on invalid data, the other way round. */
     ERRORS_ARE_REFUSALS(
             ErrorRules.class,

@@ -251,6 +251,20 @@ class HistoryChecksTest {
                 .hasMessageContaining("b held slot 1@6 surely from 4 to the end");
     }
 
+    /** Where a fault may have two in one slot, one more than the limit is wrong all the same. */
+    @Test
+    void whereHoldersMayOverlapASlotAboveTheLimitIsFound() {
+        Operation first = RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5));
+        Operation second = RandomHistories.grant("b", 3, 4, new HeldSlot(2, 1, 6));
+        Operation beyond = RandomHistories.grant("c", 5, 6, new HeldSlot(3, 2, 7));
+        assertThat(HistoryChecks.violationsButOverlaps(new History(1, List.of(first, second)), true))
+                .isEmpty();
+        assertThat(HistoryChecks.violationsButOverlaps(new History(1, List.of(first, second, beyond)), true))
+                .singleElement()
+                .asString()
+                .startsWith("[1.2] slot 2 was granted where the limit is 1");
+    }
+
     @Test
     void aRunThatCouldNotFailProvesNothing() {
         History history = new History(2, List.of(RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5))));
