@@ -23,6 +23,8 @@ import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -96,6 +98,30 @@ public abstract class CutRules {
         tck.assertFree(name, 2);
     }
 
+    /** Whoever keeps several connections learns from the first one that fails. */
+    @Test
+    @Rule("13.1")
+    void afterACutOneCallFailsAtMost(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        SemaphoreClient client = route.client();
+        Callable<Boolean> look = () -> client.admin().describe(name).isPresent();
+        tck.race("look", Collections.nCopies(4, look))
+                .forEach(one -> assertThat(one.result()).isTrue());
+        route.proxy().cut(Ending.RESET);
+        List<Attempt<Boolean>> failed = new ArrayList<>();
+        for (int i = 1; i <= 4; i++) {
+            Attempt<Boolean> attempt =
+                    Attempt.of(tck, "look " + i + " after a cut", look).ended();
+            if (attempt.failed()) {
+                failed.add(attempt);
+            }
+        }
+        assertThat(failed)
+                .as("of four looks one after the other, those that failed after the link was cut once and let through")
+                .hasSizeLessThanOrEqualTo(1);
+    }
+
     private static Map<String, Callable<?>> calls(SemaphoreClient client, String name) {
         DistributedSemaphore semaphore = client.semaphore(name);
         Map<String, Callable<?>> calls = new LinkedHashMap<>();
@@ -113,6 +139,7 @@ public abstract class CutRules {
             client.admin().resize(name, 4);
             return true;
         });
+        calls.put("destroy()", () -> client.admin().destroy(name));
         return calls;
     }
 

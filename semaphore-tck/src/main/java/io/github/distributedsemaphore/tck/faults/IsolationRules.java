@@ -53,8 +53,11 @@ public abstract class IsolationRules {
             // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
             LinkFault refusal = route.proxy().refuse();
             route.proxy().cut(i == 1 ? Ending.FINISH : Ending.RESET);
+            long since = System.nanoTime();
             Attempt<Verification> verify = Attempt.of(tck, "verify()", held.permit()::verify);
-            Pause.millis(budget(tck, held.permit()).toMillis());
+            Duration left = left(tck, held.permit());
+            // Renewals fall into the last cut, and have to go on after it.
+            Pause.millis(left.dividedBy(i == 2 ? 3 : 6).toMillis());
             if (outlives) {
                 assertThat(others.tryAcquire())
                         .as("the slot of a holder that was cut off for a moment")
@@ -64,6 +67,9 @@ public abstract class IsolationRules {
             refusal.heal();
             Verification found = Observer.verified(tck, held.permit());
             if (outlives) {
+                if (found != Verification.HELD) {
+                    tck.abortIfStoodStill(left.dividedBy(4), since);
+                }
                 assertThat(found)
                         .as("a permit whose holder was cut off for a moment")
                         .isEqualTo(Verification.HELD);
@@ -74,6 +80,9 @@ public abstract class IsolationRules {
                 held.awaitTold(tck.guarantees().lossNoticeBound());
                 break;
             }
+        }
+        if (outlives && hasTimeForALease(tck)) {
+            assertKept(tck, held, others, "when a link that was cut for a moment is whole again");
         }
         assertThat(held.losses())
                 .as("losses reported")
@@ -89,11 +98,57 @@ public abstract class IsolationRules {
                 && !tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap();
     }
 
-    /** A short part of the time that is left; where there is none, a moment. */
-    private static Duration budget(TckFixture tck, Permit permit) {
+    /** How long a permit is valid if nothing is heard of the backend; some moments where it has no end. */
+    private static Duration left(TckFixture tck, Permit permit) {
         return permit.validUntil().isNever()
-                ? tck.quiet()
-                : Duration.ofNanos(Math.max(0, permit.validUntil().nanosFrom(System.nanoTime())) / 6);
+                ? tck.quiet().multipliedBy(6)
+                : permit.validUntil().remaining();
+    }
+
+    /** Shows that a permit stays held for a whole lease, unless the machine stands still for a good part of one. */
+    private static void assertKept(TckFixture tck, Watched held, DistributedSemaphore others, String when) {
+        Duration lease = tck.guarantees().detectionMax();
+        long since = System.nanoTime();
+        boolean kept = true;
+        while (kept && !tck.isOver(lease.plus(tck.quiet()), since)) {
+            kept = held.permit().isValid() && others.tryAcquire().isEmpty();
+            Pause.millis(5);
+        }
+        if (!kept) {
+            tck.abortIfStoodStill(lease.dividedBy(4), since);
+        }
+        assertThat(kept)
+                .as("a permit stays valid, and its slot taken, for as long as a lease %s", when)
+                .isTrue();
+        assertThat(Observer.verified(tck, held.permit()))
+                .as("a permit %s", when)
+                .isEqualTo(Verification.HELD);
+    }
+
+    private static boolean hasTimeForALease(TckFixture tck) {
+        return tck.full() || tck.scaled(tck.guarantees().detectionMax()).compareTo(LONGEST_RENEWALS) < 0;
+    }
+
+    /** One of several connections may fall silent, and a renewal that waits for its answer must not use up the lease. */
+    @Test
+    @Rule({"13.5", "6.6"})
+    void aConnectionThatFallsSilentLosesNothing(TckFixture tck) {
+        if (!outlivesCuts(tck) || !hasTimeForALease(tck)) {
+            throw new TestAbortedException("a hold ends with its connection, or leases are long");
+        }
+        String name = tck.create(1);
+        Route route = tck.route();
+        Watched held =
+                new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
+        DistributedSemaphore others = tck.home().semaphore(name);
+        LinkFault late = route.proxy().holdRequest(1);
+        tck.await("a request falls silent", () -> late.strikes() > 0);
+        assertKept(tck, held, others, "while one connection of its holder is silent");
+        late.close();
+        assertThat(held.losses()).as("losses reported").isEmpty();
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
     }
 
     @Test
@@ -159,7 +214,7 @@ public abstract class IsolationRules {
             }
         }
         Duration renewals = tck.scaled(tck.guarantees().detectionMax());
-        if (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0) {
+        if (hasTimeForALease(tck)) {
             Permit permit = semaphore.acquire(tck.patience());
             long end = System.nanoTime() + renewals.toNanos();
             while (System.nanoTime() - end < 0) {
@@ -228,7 +283,7 @@ public abstract class IsolationRules {
         Permit permit = granted(tck, route, semaphore);
         Deadline first = permit.validUntil();
         Duration renewals = tck.scaled(tck.guarantees().detectionMax());
-        if (!first.isNever() && (tck.full() || renewals.compareTo(LONGEST_RENEWALS) < 0)) {
+        if (!first.isNever() && hasTimeForALease(tck)) {
             tck.await("a permit outlasts its first validity", renewals, () -> first.isPast(System.nanoTime()));
         }
         return permit;

@@ -192,6 +192,34 @@ public abstract class PauseRules {
         }
     }
 
+    /** A process that is stopped in the middle of a change holds up what it has locked, but nobody's time. */
+    @Test
+    @Rule("3.2")
+    void aProcessThatIsStoppedAtWorkHoldsUpNobodysTime(TckFixture tck) {
+        String name = tck.create(4);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Duration time = Duration.ofMillis(50);
+        Agent agent = tck.agent();
+        CompletableFuture<?> resizing = agent.resizeForEver(name, 1, 4);
+        for (int i = 0; i < 15; i++) {
+            Pause.millis(20 + tck.random().nextInt(20));
+            agent.stop();
+            TimedCall.Ended ended = TimedCall.start(
+                            tck,
+                            "tryAcquire(maxWait) while another process is stopped",
+                            () -> semaphore.tryAcquire(time))
+                    .endsAfter(time);
+            agent.resume();
+            if (ended.value() instanceof Optional<?> found
+                    && found.isPresent()
+                    && found.get() instanceof Permit permit) {
+                giveBack(permit);
+            }
+        }
+        assertThat(resizing).as("the changes of the process that was stopped").isNotDone();
+        agent.kill9();
+    }
+
     private static void requireLease(TckFixture tck) {
         if (!tck.has(Capability.LEASE)) {
             throw new TestAbortedException(

@@ -22,7 +22,9 @@ import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -187,6 +189,30 @@ public abstract class AsyncRules {
         tck.assertFree(name, 1);
     }
 
+    /** What runs goes on, and it relies on its permit. */
+    @Test
+    @Rule("10.2")
+    void aTaskThatIsCancelledWhileItRunsKeepsItsPermitUntilItsStageEnds(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore other = tck.client().semaphore(name);
+        Queue<Permit> seen = new ConcurrentLinkedQueue<>();
+        CompletableFuture<Integer> work = new CompletableFuture<>();
+        CompletableFuture<Integer> result = tck.home().semaphore(name).withPermitAsync(tck.patience(), permit -> {
+            seen.add(permit);
+            return work;
+        });
+        tck.await("an asynchronous task begins", () -> !seen.isEmpty());
+        result.cancel(true);
+        assertThat(seen.element().isValid())
+                .as("the permit of a task that runs is valid after its result was cancelled")
+                .isTrue();
+        assertThat(other.tryAcquire())
+                .as("the permit of a task that runs, after its result was cancelled")
+                .isEmpty();
+        work.complete(1);
+        tck.assertFree(name, 1);
+    }
+
     @Test
     @Rule("10.1")
     void askingForAFutureDoesNotBlockTheCaller(TckFixture tck) throws Exception {
@@ -249,6 +275,22 @@ public abstract class AsyncRules {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    @Test
+    @Rule("10.4")
+    void aContinuationMayCloseItsOwnClient(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Permit held = tck.home().semaphore(name).acquire(tck.patience());
+        SemaphoreClient leaving = tck.client();
+        CompletableFuture<Void> closing = leaving.semaphore(name).acquireAsync().thenAccept(permit -> leaving.close());
+        held.release();
+        tck.await(
+                "a continuation closes the client of its future",
+                tck.guarantees().wakeUpBound().plus(tck.guarantees().callBound()),
+                closing::isDone);
+        assertThat(closing).as("a continuation that closes its client").isCompleted();
+        tck.assertFree(name, 1);
     }
 
     @Test

@@ -143,6 +143,27 @@ public abstract class FairnessRules {
         tck.assertFree(name, 2);
     }
 
+    /** What a backend noted of the large request must not count for those that are left. */
+    @Test
+    @Rule("11.2")
+    void whenALargeRequestLeavesTheNextReleaseReachesThoseBehindIt(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        List<Permit> held = tck.take(tck.client(Waiters.hinted(tck)).semaphore(name), 2);
+        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
+        Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(2, tck.patience()));
+        large.awaitBlocked();
+        Task<Permit> small = Waiters.blocked(tck, "small request behind a large one", semaphore);
+        large.interrupt();
+        large.failure(InterruptedException.class);
+        Pause.millis(tck.quiet().toMillis());
+        long since = System.nanoTime();
+        held.get(0).release();
+        Waiters.served(tck, small, since, "a release did not reach those behind a large request that had left")
+                .release();
+        held.get(1).release();
+        tck.assertFree(name, 2);
+    }
+
     /** Of several waiters one client may ask for the first alone, and then has to ask for the next. */
     @Test
     @Rule("11.2")

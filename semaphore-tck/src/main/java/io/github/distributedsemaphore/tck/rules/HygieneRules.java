@@ -22,6 +22,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -122,10 +123,10 @@ public abstract class HygieneRules {
         assertClosed("tryAcquire()", semaphore::tryAcquire);
         assertClosed("acquire()", semaphore::acquire);
         assertClosed("acquire(int)", () -> semaphore.acquire(2));
+        assertClosed("acquire(Duration)", () -> semaphore.acquire(tck.patience()));
         assertClosed("availablePermits()", semaphore::availablePermits);
-        assertClosed("create()", () -> admin.create(name, 2));
-        assertClosed("describe()", () -> admin.describe(name));
-        assertClosed("destroy()", () -> admin.destroy(name));
+        assertClosed("ping()", () -> client.ping(tck.patience()));
+        assertClosed(admin, name);
         assertThat(semaphore.acquireAsync())
                 .as("acquireAsync() of a closed client")
                 .failsWithin(tck.patience())
@@ -136,6 +137,17 @@ public abstract class HygieneRules {
         assertThat(permit.release()).as("release() after close").isEqualTo(ReleaseOutcome.ALREADY_RELEASED);
         assertThat(client.guarantees().backend()).isNotBlank();
         tck.assertFree(name, 2);
+    }
+
+    private static void assertClosed(SemaphoreAdmin admin, String name) {
+        assertClosed("create()", () -> admin.create(name, 2));
+        assertClosed("ensure()", () -> admin.ensure(name, 2));
+        assertClosed("resize()", () -> admin.resize(name, 3));
+        assertClosed("status()", () -> admin.status(name));
+        assertClosed("describe()", () -> admin.describe(name));
+        assertClosed("awaitReleased()", () -> admin.awaitReleased(name, Duration.ofSeconds(1)));
+        assertClosed("destroy()", () -> admin.destroy(name));
+        assertClosed("names()", admin::names);
     }
 
     private static void assertClosed(String what, ThrowingCallable call) {
@@ -240,6 +252,31 @@ public abstract class HygieneRules {
             held.release();
         }
         tck.assertFree(name, 1);
+    }
+
+    /** What is known of a name goes with its semaphore. An application may use a hundred thousand names in a day. */
+    @Test
+    @Rule("16.3")
+    void namesThatNobodyUsesAnyMoreCanBeCollected(TckFixture tck) {
+        // The kit remembers the names that it gives out, but not what is made of them.
+        String prefix = tck.uniqueName();
+        try (SemaphoreClient client = tck.harness().connect(ClientSpec.plain())) {
+            List<WeakReference<String>> gone = new ArrayList<>();
+            for (int i = 0; i < 50; i++) {
+                gone.add(known(client, prefix + "-gone-" + i));
+            }
+            AtomicInteger others = new AtomicInteger();
+            tck.await("names that nobody uses any more are collected", () -> {
+                System.gc();
+                WeakReference<String> unused = known(client, prefix + "-other-" + others.incrementAndGet());
+                return gone.stream().filter(name -> name.get() != null).count() <= 2;
+            });
+        }
+    }
+
+    private static WeakReference<String> known(SemaphoreClient client, String name) {
+        assertThat(client.semaphore(name).name()).isEqualTo(name);
+        return new WeakReference<>(name);
     }
 
     private static WeakReference<CompletableFuture<Permit>> served(DistributedSemaphore semaphore) throws Exception {

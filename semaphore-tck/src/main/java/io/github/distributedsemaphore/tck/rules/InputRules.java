@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
@@ -12,6 +13,7 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -261,6 +263,18 @@ public abstract class InputRules {
         tck.assertFree(name, 2);
     }
 
+    /** A setting that is misspelt would otherwise be one that is not in force. */
+    @Test
+    @Rule("12.3")
+    void settingsThatNobodyKnowsOrThatAreOutOfRangeAreRefused(TckFixture tck) {
+        for (Map.Entry<String, String> setting :
+                List.of(Map.entry("nosuch", "1"), Map.entry("recheck", "0s"), Map.entry("handOffs", "-1"))) {
+            refused(
+                    "the setting " + setting,
+                    () -> tck.client(ClientSpec.plain().with(setting.getKey(), setting.getValue())));
+        }
+    }
+
     @Test
     @Rule({"12.4", "12.7"})
     void damagedStateIsAnErrorThatNamesItAndHarmsNoOther(TckFixture tck) throws Exception {
@@ -289,6 +303,7 @@ public abstract class InputRules {
                             .hasMessageContaining(name);
                 }
                 tck.assertFree(healthy, 1);
+                assertListed(tck, healthy, kind);
             } finally {
                 state.remove(name);
             }
@@ -306,6 +321,14 @@ public abstract class InputRules {
                     .isFalse();
         } catch (IncompatibleStateException e) {
             assertThat(e).hasMessageContaining(name);
+        }
+    }
+
+    private static void assertListed(TckFixture tck, String healthy, String kind) {
+        if (tck.has(Capability.LISTING)) {
+            assertThatCode(() -> assertThat(tck.home().admin().names()).contains(healthy))
+                    .as("the list of names, which has that of a healthy one beside one that is damaged: %s", kind)
+                    .doesNotThrowAnyException();
         }
     }
 

@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -95,9 +96,10 @@ public abstract class InspectionRules {
         Permit held = tck.take(semaphore, 1).get(0);
         Instant after = Instant.now();
         Optional<Instant> since = since(tck, name);
-        since.ifPresent(told -> assertThat(told)
-                .as("since when a slot is held")
-                .isBetween(before.minus(CLOCK_TOLERANCE), after.plus(CLOCK_TOLERANCE)));
+        assertThat(since)
+                .as("since when a slot is held whose holder lives")
+                .hasValueSatisfying(
+                        told -> assertThat(told).isBetween(before.minus(CLOCK_TOLERANCE), after.plus(CLOCK_TOLERANCE)));
         if (tck.has(Capability.LEASE)) {
             tck.await("a renewal", () -> semaphore.statistics().renewals() > 0);
         }
@@ -110,6 +112,23 @@ public abstract class InspectionRules {
     private static Optional<Instant> since(TckFixture tck, String name) {
         return Optional.ofNullable(
                 tck.home().admin().describe(name).orElseThrow().holders().get(0).since());
+    }
+
+    @Test
+    @Rule("9.1")
+    void holdersAreListedInTheOrderOfTheirSlots(TckFixture tck) {
+        String name = tck.create(6);
+        List<DistributedSemaphore> views =
+                List.of(tck.home().semaphore(name), tck.client().semaphore(name));
+        List<Permit> held = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            held.addAll(tck.take(views.get(i % 2), 1));
+        }
+        assertThat(tck.client().admin().describe(name).orElseThrow().holders())
+                .as("the slots of the holders, in the order in which they are listed")
+                .extracting(Holder::slot)
+                .containsExactly(1, 2, 3, 4, 5, 6);
+        held.forEach(Permit::close);
     }
 
     @Test
@@ -263,6 +282,26 @@ public abstract class InspectionRules {
 
     @Test
     @Rule("9.4")
+    void whatTheBackendGrantsIsCountedAsThat(TckFixture tck) {
+        SemaphoreClient client = tck.client(ClientSpec.plain().with("handOffs", "0"));
+        Map<String, AtomicInteger> told = new ConcurrentHashMap<>();
+        client.addListener(counting(told, new ConcurrentLinkedQueue<>()));
+        DistributedSemaphore semaphore = client.semaphore(tck.create(1));
+        for (int i = 0; i < 5; i++) {
+            tck.take(semaphore, 1).get(0).release();
+        }
+        SemaphoreStatistics counted = semaphore.statistics();
+        assertThat(counted.grantedByBackend())
+                .as("grants of the backend to a client that hands nothing on")
+                .isEqualTo(5);
+        assertThat(counted.grantedByHandOff())
+                .as("grants by hand-off of a client that hands nothing on")
+                .isZero();
+        assertThat(told).as("events of a client that hands nothing on").doesNotContainKey("handed off");
+    }
+
+    @Test
+    @Rule("9.4")
     void theNumberOfWaitersReturnsToZeroHoweverTheWaitingEnds(TckFixture tck) throws Exception {
         String name = tck.create(1);
         SemaphoreClient client = tck.client();
@@ -270,6 +309,8 @@ public abstract class InspectionRules {
         Queue<Long> held = new ConcurrentLinkedQueue<>();
         SemaphoreListener listener = counting(told, held);
         long begin = System.nanoTime();
+        // Throws at each event, for nothing can be counted in its map. It must not keep the news from the other.
+        client.addListener(counting(Map.of(), held));
         client.addListener(listener);
         DistributedSemaphore semaphore = client.semaphore(name);
         Permit first = semaphore.acquire(tck.patience());
@@ -320,6 +361,9 @@ public abstract class InspectionRules {
             @Override
             public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
                 count("acquired");
+                if (handedOff) {
+                    count("handed off");
+                }
             }
 
             @Override

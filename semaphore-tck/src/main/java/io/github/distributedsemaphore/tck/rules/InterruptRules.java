@@ -65,7 +65,7 @@ public abstract class InterruptRules {
                 .isInstanceOf(InterruptedException.class);
         for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
             for (int millis : MOMENTS_MILLIS) {
-                Task<Boolean> waiter = interrupted(tck, call, name, false);
+                Task<Boolean> waiter = interrupted(tck, call, name, false, longer(tck));
                 waiter.awaitBlocked();
                 Pause.millis(millis == 0 ? 0 : millis + tck.random().nextInt(millis));
                 long since = System.nanoTime();
@@ -86,8 +86,11 @@ public abstract class InterruptRules {
         String full = tck.create(3);
         List<Permit> held = full(tck, full);
         for (WaitingCalls.Call call : blocking(WaitingCalls.For.values())) {
-            assertFlag(call, interrupted(tck, call, free, true));
-            assertFlag(call, interrupted(tck, call, full, true));
+            assertFlag(call, interrupted(tck, call, free, true, longer(tck)));
+            assertFlag(call, interrupted(tck, call, full, true, longer(tck)));
+            if (call.isLimited() && call.what() == WaitingCalls.For.A_PERMIT) {
+                assertFlag(call, interrupted(tck, call, free, true, Duration.ZERO));
+            }
         }
         held.forEach(Permit::close);
         tck.assertFree(free, 2);
@@ -95,20 +98,25 @@ public abstract class InterruptRules {
     }
 
     /** Makes a call on a thread that is, or will be, interrupted; returns whether the flag is there afterwards. */
-    private static Task<Boolean> interrupted(TckFixture tck, WaitingCalls.Call call, String name, boolean before) {
-        Duration longer = tck.patience().multipliedBy(2);
+    private static Task<Boolean> interrupted(
+            TckFixture tck, WaitingCalls.Call call, String name, boolean before, Duration time) {
         return tck.spawn(call.method(), () -> {
             if (before) {
                 Thread.currentThread().interrupt();
             }
             assertThatThrownBy(
-                            () -> call.body().call(tck.home(), tck.home().semaphore(name), longer),
-                            "%s of a thread that %s interrupted",
+                            () -> call.body().call(tck.home(), tck.home().semaphore(name), time),
+                            "%s with a time of %s of a thread that %s interrupted",
                             call,
+                            time,
                             before ? "was" : "is")
                     .isInstanceOf(InterruptedException.class);
             return Thread.currentThread().isInterrupted();
         });
+    }
+
+    private static Duration longer(TckFixture tck) {
+        return tck.patience().multipliedBy(2);
     }
 
     private static void assertFlag(WaitingCalls.Call call, Task<Boolean> interrupted) {

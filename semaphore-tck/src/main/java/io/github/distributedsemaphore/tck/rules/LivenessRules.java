@@ -31,6 +31,9 @@ import org.junit.jupiter.api.TestReporter;
 public abstract class LivenessRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);
 
+    /** Nothing is declared for it. The engine asks four times a second. */
+    private static final Duration SOON_RELEASED = Duration.ofSeconds(2);
+
     /** For subclasses. */
     protected LivenessRules() {}
 
@@ -49,7 +52,7 @@ public abstract class LivenessRules {
         }
     }
 
-    /** A backend may list the clients that wait, each for a limited time. */
+    /** A backend may list the clients that wait, each for a limited time. Who asks at growing intervals may ask ever later. */
     @Test
     @Rule("2.1")
     void aReleaseWakesWhoHasWaitedForSomeSeconds(TckFixture tck) throws Exception {
@@ -58,11 +61,22 @@ public abstract class LivenessRules {
                 tck.take(tck.client(Waiters.hinted(tck)).semaphore(name), 1).get(0);
         Task<Permit> waiter =
                 Waiters.blocked(tck, "waiter", tck.client(Waiters.hinted(tck)).semaphore(name));
+        String shrunk = tck.create(2);
+        List<Permit> both = tck.take(tck.home().semaphore(shrunk), 2);
+        tck.home().admin().resize(shrunk, 1);
+        Task<Boolean> administrator =
+                tck.spawn("awaitReleased", () -> tck.client().admin().awaitReleased(shrunk, Duration.ofMinutes(1)));
         Pause.millis(5_000);
         long since = System.nanoTime();
         held.release();
         Waiters.served(tck, waiter, since, "a release did not wake one that had waited for five seconds")
                 .release();
+        both.forEach(Permit::release);
+        tck.await(
+                "the release of a removed slot ends awaitReleased, which had waited for five seconds",
+                SOON_RELEASED,
+                administrator::isDone);
+        assertThat(administrator.result()).as("awaitReleased after the release").isTrue();
     }
 
     @Test

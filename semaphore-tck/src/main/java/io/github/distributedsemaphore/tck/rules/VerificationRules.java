@@ -23,7 +23,7 @@ public abstract class VerificationRules {
     protected VerificationRules() {}
 
     @Test
-    @Rule("5.1")
+    @Rule({"5.1", "5.4"})
     void verifyTellsHeldReleasedAndLost(TckFixture tck) throws Exception {
         String name = tck.create(2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);
@@ -38,10 +38,17 @@ public abstract class VerificationRules {
         Permit aborted = dying.semaphore(name).acquire(tck.patience());
         dying.abort();
         assertThat(aborted.verify()).as("a permit whose client was aborted").isEqualTo(Verification.LOST);
+        assertPast("a permit whose client was aborted", aborted.validUntil());
+    }
+
+    private static void assertPast(String what, Deadline validUntil) {
+        assertThat(validUntil.isPast(System.nanoTime()))
+                .as("the validity of %s lies in the past", what)
+                .isTrue();
     }
 
     @Test
-    @Rule("5.1")
+    @Rule({"5.1", "5.4"})
     void verifyTellsOfAHolderThatWasRemoved(TckFixture tck) throws Exception {
         String name = tck.create(1);
         Permit permit = tck.home().semaphore(name).acquire(tck.patience());
@@ -53,6 +60,7 @@ public abstract class VerificationRules {
         assertThat(permit.isValid())
                 .as("a permit is valid although verify found it lost")
                 .isFalse();
+        assertPast("a permit that verify found lost", permit.validUntil());
         tck.assertFree(name, 1);
     }
 
@@ -108,7 +116,7 @@ public abstract class VerificationRules {
     }
 
     @Test
-    @Rule("5.1")
+    @Rule({"5.1", "5.4"})
     void aGroupTellsTheWorstOfItsPermits(TckFixture tck) throws Exception {
         String name = tck.create(2);
         PermitGroup group = tck.home().semaphore(name).acquire(2, tck.patience());
@@ -125,6 +133,7 @@ public abstract class VerificationRules {
         group.permits().get(0).release();
         assertThat(group.verify()).as("a group of which one was released").isEqualTo(Verification.RELEASED);
         assertThat(group.isValid()).as("a group of which one was released").isFalse();
+        assertPast("a group of which one was released", group.validUntil());
         AtomicInteger losses = new AtomicInteger();
         group.onLost(loss -> losses.incrementAndGet());
         tck.state().removeHolder(name, group.permits().get(1).slot());
