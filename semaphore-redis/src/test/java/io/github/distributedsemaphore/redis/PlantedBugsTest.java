@@ -129,8 +129,10 @@ class PlantedBugsTest {
                     "16.5",
                     "after 20 other grants",
                     "SessionKeeper.java",
-                    "renewing = true; environment.schedule",
-                    "environment.schedule"),
+                    "if (!renewing && current != null) {",
+                    "if (current != null) {",
+                    "nextRenewal.cancel();",
+                    ""),
             engine(
                     "the next in the queue is not asked for when the first leaves",
                     "11.2",
