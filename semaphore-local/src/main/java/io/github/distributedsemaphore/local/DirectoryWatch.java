@@ -32,6 +32,7 @@ final class DirectoryWatch {
     private final ConcurrentHashMap<WatchKey, Listener> hints = new ConcurrentHashMap<>();
     private @Nullable WatchService service;
     private boolean refused;
+    private boolean closed;
 
     /** Is called when something came or went. */
     @FunctionalInterface
@@ -40,11 +41,14 @@ final class DirectoryWatch {
         void changed(boolean releasedOnly);
     }
 
-    /** Starts to watch; null if the system does not let us, and then the waiter depends on its timer. */
+    /** Starts to watch; null after the end, or if the system does not let us, and then the waiter depends on its timer. */
     @Nullable
     WatchKey watch(Path directory, Listener listener) {
         lock.lock();
         try {
+            if (closed) {
+                return null;
+            }
             WatchService current = service;
             if (current == null) {
                 current = directory.getFileSystem().newWatchService();
@@ -115,10 +119,11 @@ final class DirectoryWatch {
         key.cancel();
     }
 
-    /** Ends the thread. The next watch starts another. */
+    /** Ends the thread. A watch that begins now starts no other, which nobody would end. */
     void close() {
         lock.lock();
         try {
+            closed = true;
             if (service != null) {
                 end(service);
                 service = null;

@@ -4,7 +4,6 @@ import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -27,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * would take from the holder the time it needs to go on. A wait that a caller gives up goes on, and the next caller takes it
  * over: the JVM lets one thread at a time wait for a lock.
  */
-final class FileMutex {
+class FileMutex {
     private static final int QUICK_TRIES = 10;
     private static final long PAUSE_NANOS = 20_000;
     private static final long LONG_PAUSE_NANOS = 10_000_000;
@@ -67,8 +66,8 @@ final class FileMutex {
             return false;
         } finally {
             if (!done) {
-                turn.unlock();
-                closeWhenUnused();
+                // Also the lock on the file, if that was taken: it would keep all processes out.
+                unlock();
             }
         }
     }
@@ -101,14 +100,9 @@ final class FileMutex {
         }
     }
 
-    /** An error must not leave the lock behind, which would keep all processes out. */
-    private boolean isInPlace(LockFile current) throws IOException {
-        try {
-            return current.isInPlace();
-        } catch (IOException | RuntimeException e) {
-            release();
-            throw e;
-        }
+    /** For tests, which have it fail. */
+    boolean isInPlace(LockFile current) throws IOException {
+        return current.isInPlace();
     }
 
     private @Nullable FileLock waitForLock(LockFile current, Call call) throws IOException {
@@ -313,7 +307,8 @@ final class FileMutex {
                     lock.release();
                     handOver.add(Optional.empty());
                 }
-            } catch (IOException | OverlappingFileLockException e) {
+            } catch (Throwable e) {
+                // Of any kind: it would be waited for without end.
                 failed = true;
                 over = true;
                 handOver.add(Optional.empty());

@@ -36,6 +36,9 @@ final class LocalSession implements BackendSession {
     private final SharedSemaphore shared;
     private final SessionByte own = new SessionByte();
 
+    /** What was taken last, until its exchange is answered. One exchange or {@link #resolve} is done at a time. */
+    private List<Hold> unanswered = List.of();
+
     LocalSession(StateDirectory state, LocalSettings settings, String name) {
         this.state = state;
         this.settings = settings;
@@ -81,6 +84,7 @@ final class LocalSession implements BackendSession {
             if (outcome.freed) {
                 shared.wake(this);
             }
+            unanswered = List.of();
             return outcome.result;
         } catch (IncompatibleStateException e) {
             throw Call.failure(subject(), e);
@@ -127,6 +131,7 @@ final class LocalSession implements BackendSession {
         List<Answer> answers = exchange.serve(request.wants(), request.epochs());
         if (!exchange.taken().isEmpty()) {
             own.enter(table.file());
+            unanswered = List.copyOf(exchange.taken());
         }
         boolean freed = exchange.write(own.session(), settings.self());
         own.requireOpen(shared.name());
@@ -208,7 +213,9 @@ final class LocalSession implements BackendSession {
 
     @Override
     public ExchangeResult resolve(ExchangeRequest request) {
-        List<Hold> still = all().stream().filter(request.giveBack()::contains).toList();
+        Set<Hold> owed = new HashSet<>(request.giveBack());
+        owed.addAll(unanswered);
+        List<Hold> still = all().stream().filter(owed::contains).toList();
         ExchangeResult gaveBack = exchange(new ExchangeRequest(still, List.of(), 1, request.waiting()));
         List<Answer> answers = Collections.nCopies(request.wants().size(), Answer.NOT_DONE);
         return result(gaveBack.lost(), answers, gaveBack.othersWaiting());

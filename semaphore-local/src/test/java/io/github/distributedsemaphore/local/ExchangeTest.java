@@ -7,6 +7,7 @@ import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.Answer;
@@ -153,6 +154,22 @@ class ExchangeTest {
         assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
         assertThat(result.lost()).isEmpty();
         assertThat(takeHolds(rival, 3)).hasSize(3);
+    }
+
+    @Test
+    void whatAnExchangeTookThatFailedAfterwardsGoesBack() {
+        List<Hold> held = takeHolds(session, 2);
+        ExchangeRequest request = new ExchangeRequest(held, List.of(1), 1, false);
+        BackendSession.Watch failing = rival.watch(() -> {
+            throw new IllegalStateException("a hint that fails, as a test wants it");
+        });
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(IllegalStateException.class);
+        failing.close();
+
+        ExchangeResult result = session.resolve(request);
+        assertThat(result.answers()).containsExactly(Answer.NOT_DONE);
+        assertThat(result.lost()).isEmpty();
+        assertThat(backend.admin().describe("jobs").orElseThrow().holders()).isEmpty();
     }
 
     @Test

@@ -6,6 +6,7 @@ import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
@@ -167,6 +168,27 @@ class ThreadsTest {
             }
             assertThat(keeper.check(kept)).isEqualTo(HoldState.HELD);
             assertThat(backend.admin().describe("jobs").orElseThrow().holders()).hasSize(1);
+        }
+    }
+
+    @Test
+    void anErrorWhileTheMutexIsTakenKeepsNobodyOut() throws Exception {
+        AtomicBoolean fails = new AtomicBoolean(true);
+        FileMutex mutex = new FileMutex(directory.resolve("mutex")) {
+            @Override
+            boolean isInPlace(LockFile current) throws IOException {
+                if (fails.getAndSet(false)) {
+                    throw new StackOverflowError("as a test wants it");
+                }
+                return super.isInPlace(current);
+            }
+        };
+        try (Call call = Call.withoutWaiting()) {
+            assertThatThrownBy(() -> mutex.lock(call)).isInstanceOf(StackOverflowError.class);
+            assertThat(mutex.lock(call)).isTrue();
+            mutex.unlock();
+        } finally {
+            mutex.close();
         }
     }
 

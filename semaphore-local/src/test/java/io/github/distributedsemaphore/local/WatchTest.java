@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -142,6 +143,18 @@ class WatchTest {
         }
         Files.createFile(directory.resolve("n-jobs/released"));
         assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void aWatchThatBeginsAfterTheEndStartsNoThread() {
+        DirectoryWatch watch = new DirectoryWatch();
+        watch.close();
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        assertThat(watch.watch(directory, releasedOnly -> hints.release())).isNull();
+        assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName)
+                .doesNotContain("semaphore-local-watch");
     }
 
     @Test
