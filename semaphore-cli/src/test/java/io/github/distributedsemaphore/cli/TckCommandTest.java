@@ -68,6 +68,19 @@ final class TckCommandTest {
                 .isEqualTo(ExitCodes.USAGE);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"saftey", "a b", ""})
+    void aSectionThatTheKitDoesNotHaveIsToldBeforeAnyRuleIsTried(String section) {
+        LocalCommands.Outcome outcome =
+                LocalCommands.executeOn("scripted:", "tck", "--section", "verification", "--section", section);
+
+        assertThat(outcome.code()).isEqualTo(ExitCodes.USAGE);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err())
+                .contains("'" + section + "'", "access, administration", "verification")
+                .hasLineCount(1);
+    }
+
     @Test
     void aBackendThatIsOutOfReachIsSaidBeforeAnyRuleIsTried() {
         LocalCommands.Outcome outcome = LocalCommands.executeOn("redis://127.0.0.1:1", "tck");
