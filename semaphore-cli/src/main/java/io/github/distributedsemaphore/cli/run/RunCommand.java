@@ -108,6 +108,8 @@ public final class RunCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--at-least is " + Durations.format(atLeast) + ", at most 1d is allowed");
         }
+        // Before a slot is taken, which would only be given back.
+        Path unused = SlotLocks.folder();
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
                 SemaphoreClient client = connect()) {
             if (limit != null) {
