@@ -38,8 +38,9 @@ import picocli.CommandLine.ParentCommand;
             "The command has this program's standard input, output and error, and finds in its environment"
                     + " SEMAPHORE_NAME, SEMAPHORE_SLOT and SEMAPHORE_EPOCH (comma-separated for more than one permit;"
                     + " the epoch is empty where the backend has none). SIGTERM, SIGINT and SIGHUP are passed on to"
-                    + " it; a Ctrl-C reaches it from the terminal, on Linux only"
-                    + " once.",
+                    + " it; a Ctrl-C reaches it from the terminal, on Linux only once. A SIGINT that 'kill' sends to this"
+                    + " program alone is for that reason not passed on while the program is in the foreground of a"
+                    + " terminal; SIGTERM is.",
             "",
             "If the slot is lost, as when a backend with leases cannot be reached for too long, the command and its"
                     + " descendants get SIGTERM. When these have ended, or after 5 seconds, a small shell beside this"
