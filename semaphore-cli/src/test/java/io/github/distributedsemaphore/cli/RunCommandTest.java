@@ -3,6 +3,8 @@ package io.github.distributedsemaphore.cli;
 import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -144,6 +146,24 @@ final class RunCommandTest {
             assertThat(run.exitCode()).isEqualTo(128 + 15);
         }
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void ofACommandWithALongNameTheLabelIsTheBeginning() throws IOException {
+        Path shell = Files.createSymbolicLink(folder.resolve("x".repeat(201)), Path.of("/bin/sh"));
+        List<String> words = List.of(
+                "--backend", semaphore.backend(), "run", "job", "--limit", "1", "--", "" + shell, "-c", "read unused");
+        try (CommandProcess run = CommandProcess.start(folder, words)) {
+            await().until(() ->
+                    !run.isAlive() || semaphore.execute("status", "job").out().contains("xx"));
+            assertThat(run.isAlive()).as(run.err()).isTrue();
+            assertThat(semaphore.execute("status", "job").out())
+                    .contains("x".repeat(200))
+                    .doesNotContain("x".repeat(201));
+            run.input("\n");
+
+            assertThat(run.exitCode()).isZero();
+        }
     }
 
     @Test

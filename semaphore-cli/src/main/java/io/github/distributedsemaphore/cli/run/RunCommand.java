@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.common.Terminal;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.io.PrintWriter;
@@ -150,7 +151,8 @@ public final class RunCommand implements Callable<Integer> {
 
     private String commandName() {
         Path file = Path.of(command.get(0)).getFileName();
-        return file == null ? "" : file.toString();
+        String text = file == null ? "" : file.toString();
+        return text.substring(0, Math.min(text.length(), HolderInfo.MAX_LABEL));
     }
 
     private Optional<PermitGroup> acquire(SemaphoreClient client) throws InterruptedException {
