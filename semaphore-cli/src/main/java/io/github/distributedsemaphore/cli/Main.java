@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.cli.live.UiCommand;
 import io.github.distributedsemaphore.cli.run.RunCommand;
 import io.github.distributedsemaphore.cli.tck.TckCommand;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -39,7 +40,7 @@ public final class Main {
         CommandLine line = commandLine(args);
         int code = line.execute(args);
         // A stream for printing keeps its failures to itself, and a script would take what is cut off for all there is.
-        if (code == ExitCodes.OK && !WITHOUT_RESULT.contains(commandOf(args)) && System.out.checkError()) {
+        if (code == ExitCodes.OK && hasResult(args) && System.out.checkError()) {
             ErrorLine.print(line.getErr(), "standard output cannot be written, or not all of it was");
             code = ExitCodes.UNEXPECTED;
         }
@@ -70,6 +71,11 @@ public final class Main {
             i += words[i].equals("--backend") ? 2 : 1;
         }
         return i < words.length ? words[i] : "";
+    }
+
+    private static boolean hasResult(String... words) {
+        // With it "top" ends by itself.
+        return !WITHOUT_RESULT.contains(commandOf(words)) || List.of(words).contains("--once");
     }
 
     private static Map<String, Supplier<Object>> commands() {

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.cli;
 
+import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -88,6 +89,45 @@ final class LauncherTest {
         assertThat(inLocale(call, "LC_ALL=")).isEqualTo("ü nü LC_ALL=\n");
         assertThat(inLocale(call, "LANG=POSIX")).isEqualTo("ü nü ");
         assertThat(inLocale(call, "LC_ALL=C.UTF-8")).isEqualTo("ü nü LC_ALL=C.UTF-8\n");
+    }
+
+    @Test
+    void theListOfTheJvmsThreadsIsNotPartOfTheCommandsOutput() throws IOException {
+        pretendItIsBuilt();
+        // No archive can be made: it would be one of the classes under test.
+        Files.createFile(folder.resolve("semaphore-cli/target/archive"));
+        // The real JVM with the options of the script, on the classes under test.
+        writeProgram(
+                "jdk/bin/java",
+                "#!/bin/sh\noptions=\nwhile [ \"$1\" != -classpath ]; do options=\"$options $1\"; shift; done\nshift 2\nexec '"
+                        + Path.of(System.getProperty("java.home"), "bin", "java") + "' $options -classpath '"
+                        + System.getProperty("java.class.path") + "' \"$@\"\n");
+        String command = "kill -s QUIT $PPID; until grep -qs 'Full thread dump' out err; do sleep 0.01; done";
+        ProcessBuilder builder = new ProcessBuilder(
+                        script.toString(),
+                        "--backend",
+                        "local:" + folder.resolve("state"),
+                        "run",
+                        "job",
+                        "--limit",
+                        "1",
+                        "--",
+                        "sh",
+                        "-c",
+                        command)
+                .directory(folder.toFile())
+                .redirectOutput(folder.resolve("out").toFile())
+                .redirectError(folder.resolve("err").toFile());
+        builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
+        Process run = builder.start();
+        try {
+            await().until(() -> !run.isAlive());
+            assertThat(run.exitValue()).isZero();
+        } finally {
+            run.destroyForcibly().onExit().join();
+        }
+        assertThat(folder.resolve("out")).isEmptyFile();
+        assertThat(folder.resolve("err")).content().contains("Full thread dump");
     }
 
     private String inLocale(String call, String... locale) throws IOException, InterruptedException {

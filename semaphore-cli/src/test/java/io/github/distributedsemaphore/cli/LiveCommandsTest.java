@@ -170,15 +170,33 @@ final class LiveCommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"list", "status", "guarantees", "--help"})
-    void whatCannotBeWrittenIsAnError(String command) throws IOException, InterruptedException {
-        List<String> words = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" >/dev/full", "-"));
-        words.addAll(CommandProcess.command(List.of("--backend", semaphore.backend(), command)));
-        Process process = new ProcessBuilder(words).start();
+    @ValueSource(strings = {"list", "status", "guarantees", "--help", "top --once"})
+    void whatCannotBeWrittenIsAnError(String words) throws IOException, InterruptedException {
+        Process process = startOnAFullDisk(words);
         String err = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
 
         assertThat(process.waitFor()).isEqualTo(ExitCodes.UNEXPECTED);
         assertThat(err).startsWith("semaphore: ").contains("standard output").hasLineCount(1);
+    }
+
+    private Process startOnAFullDisk(String words) throws IOException {
+        List<String> all = new ArrayList<>(List.of("--backend", semaphore.backend()));
+        all.addAll(List.of(words.split(" ")));
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" >/dev/full", "-"));
+        command.addAll(CommandProcess.command(all));
+        return new ProcessBuilder(command).start();
+    }
+
+    @Test
+    void topEndsWhenNobodyReadsItAnyMore() throws IOException {
+        semaphore.execute("create", "exports", "3");
+        Process top = startOnAFullDisk("top");
+        try {
+            await().until(() -> !top.isAlive());
+            assertThat(top.exitValue()).isZero();
+        } finally {
+            top.destroyForcibly().onExit().join();
+        }
     }
 
     @Test

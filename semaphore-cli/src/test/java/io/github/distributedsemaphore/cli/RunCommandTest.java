@@ -3,6 +3,8 @@ package io.github.distributedsemaphore.cli;
 import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -122,19 +124,15 @@ final class RunCommandTest {
 
     @Test
     void aSignalEndsTheTimeThatTheSlotIsHeldOn() {
-        try (CommandProcess run = semaphore.run("job --limit 1 --at-least 1h", "echo > done")) {
-            await().until(() -> semaphore.file("done").equals("\n"));
-            // A signal that comes before the relay knows of the end goes to the command, which is not there any more:
-            // then
-            // the code is the command's.
-            // One that comes after the end of the run finds nobody.
-            await().ignoreExceptions().until(() -> {
-                if (run.isAlive()) {
-                    run.signal("TERM");
-                }
-                return !run.isAlive();
-            });
-            assertThat(run.exitCode()).isIn(0, 128 + 15);
+        // One that comes early goes to the command, which does not mind it.
+        String script = "trap '' TERM; echo $SEMAPHORE_RUN > mark; exit 7";
+        try (CommandProcess run = semaphore.run("job --limit 1 --at-least 1h", script)) {
+            await().until(() -> semaphore.file("mark").endsWith("\n"));
+            String mark = semaphore.file("mark").strip();
+            await().until(() -> CommandProcess.watchers(mark).isEmpty());
+            run.signal("TERM");
+
+            assertThat(run.exitCode()).isEqualTo(7);
         }
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
     }
@@ -148,6 +146,24 @@ final class RunCommandTest {
             assertThat(run.exitCode()).isEqualTo(128 + 15);
         }
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
+    }
+
+    @Test
+    void ofACommandWithALongNameTheLabelIsTheBeginning() throws IOException {
+        Path shell = Files.createSymbolicLink(folder.resolve("x".repeat(201)), Path.of("/bin/sh"));
+        List<String> words = List.of(
+                "--backend", semaphore.backend(), "run", "job", "--limit", "1", "--", "" + shell, "-c", "read unused");
+        try (CommandProcess run = CommandProcess.start(folder, words)) {
+            await().until(() ->
+                    !run.isAlive() || semaphore.execute("status", "job").out().contains("xx"));
+            assertThat(run.isAlive()).as(run.err()).isTrue();
+            assertThat(semaphore.execute("status", "job").out())
+                    .contains("x".repeat(200))
+                    .doesNotContain("x".repeat(201));
+            run.input("\n");
+
+            assertThat(run.exitCode()).isZero();
+        }
     }
 
     @Test

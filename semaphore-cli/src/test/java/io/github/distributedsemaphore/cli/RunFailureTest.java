@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,21 @@ final class RunFailureTest {
 
         assertThat(outcome.code()).isEqualTo(code);
         assertThat(outcome.err()).startsWith("semaphore: ").hasLineCount(1).doesNotContain("\tat ");
+    }
+
+    @Test
+    void withoutAFolderForItsLocksItTakesNoSlot() {
+        LocalCommands semaphore = new LocalCommands(folder);
+        Path missing = folder.resolve("missing");
+        try (CommandProcess command = CommandProcess.start(
+                folder,
+                Map.of("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + missing),
+                List.of("--backend", semaphore.backend(), "run", "job", "--limit", "1", "--", "true"))) {
+            assertThat(command.exitCode()).isEqualTo(77);
+            assertThat(command.err()).contains("semaphore: " + missing, "cannot hold locks");
+        }
+        // So it has not even begun.
+        assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.cli;
 
+import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonElement;
@@ -9,6 +10,9 @@ import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -68,6 +72,19 @@ final class TckCommandTest {
                 .isEqualTo(ExitCodes.USAGE);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"saftey", "a b", ""})
+    void aSectionThatTheKitDoesNotHaveIsToldBeforeAnyRuleIsTried(String section) {
+        LocalCommands.Outcome outcome =
+                LocalCommands.executeOn("scripted:", "tck", "--section", "verification", "--section", section);
+
+        assertThat(outcome.code()).isEqualTo(ExitCodes.USAGE);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err())
+                .contains("'" + section + "'", "access, administration", "verification")
+                .hasLineCount(1);
+    }
+
     @Test
     void aBackendThatIsOutOfReachIsSaidBeforeAnyRuleIsTried() {
         LocalCommands.Outcome outcome = LocalCommands.executeOn("redis://127.0.0.1:1", "tck");
@@ -85,6 +102,23 @@ final class TckCommandTest {
         assertThat(outcome.code()).isEqualTo(code);
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.err()).startsWith("semaphore: " + reason).hasLineCount(1);
+    }
+
+    @Test
+    void aSignalDuringTheRunLeavesNoFolder() throws IOException {
+        Path temporary = Files.createDirectory(folder.resolve("tmp"));
+        String kits = "glob:**/semaphore-tck*";
+        List<String> words = new ArrayList<>(List.of("--backend", new LocalCommands(folder).backend(), "tck"));
+        List.of("timeout", "interrupt", "liveness").forEach(section -> words.addAll(List.of("--section", section)));
+        try (CommandProcess tck =
+                CommandProcess.start(folder, Map.of("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + temporary), words)) {
+            await().until(() -> tck.err().contains("[  1/"));
+            assertThat(temporary).isDirectoryContaining(kits);
+            tck.signal("INT");
+
+            assertThat(tck.exitCode()).isEqualTo(130);
+        }
+        assertThat(temporary).isDirectoryNotContaining(kits);
     }
 
     @Test

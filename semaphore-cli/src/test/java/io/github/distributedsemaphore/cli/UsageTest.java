@@ -76,6 +76,15 @@ final class UsageTest {
     }
 
     @Test
+    void runSaysInItsHelpWhichSignalIsNotPassedOn() {
+        assertThat(execute("run", "--help")).isZero();
+
+        assertThat(out.toString().replaceAll("\\s+", " "))
+                .contains("A SIGINT that 'kill' sends to this program alone is for that reason not passed on while the"
+                        + " program is in the foreground of a terminal; SIGTERM is.");
+    }
+
+    @Test
     void theVersionIsOneOfThisProgram() {
         assertThat(execute("--version")).isZero();
 

@@ -9,10 +9,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.junit.platform.engine.TestTag;
+import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TagFilter;
-import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestPlan;
 import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
@@ -66,7 +70,7 @@ public final class KitRunner {
      * @param reports a folder for the report
      * @param progress is told of each test as it ends
      * @return how it came out
-     * @throws IllegalArgumentException if a setting is wrong
+     * @throws IllegalArgumentException if a setting is wrong, or no test has the tag of a section
      */
     public static synchronized Outcome run(
             Class<? extends SemaphoreTck> kit,
@@ -75,9 +79,29 @@ public final class KitRunner {
             Path reports,
             Consumer<Ended> progress) {
         TckSettings.from(settings::get);
+        Launcher launcher = launcher();
+        if (!sections.isEmpty()) {
+            TestPlan whole = launcher.discover(request(kit, settings, Set.of(), reports));
+            checkSections(sections, whole);
+        }
         KitListener listener = new KitListener(progress);
-        execute(request(kit, settings, sections, reports), new PlannedTests(), listener);
+        launcher.execute(request(kit, settings, sections, reports), new PlannedTests(), listener);
         return listener.outcome(reports.resolve(kit.getSimpleName()));
+    }
+
+    /** A run without tests would look like one in which every rule was kept. */
+    private static void checkSections(Set<String> sections, TestPlan whole) {
+        Set<String> known = whole.getRoots().stream()
+                .flatMap(root -> whole.getDescendants(root).stream())
+                .flatMap(test -> test.getTags().stream())
+                .map(TestTag::getName)
+                .collect(Collectors.toCollection(TreeSet::new));
+        for (String section : sections) {
+            if (!known.contains(section)) {
+                throw new IllegalArgumentException(
+                        "the section is '" + section + "', it must be one of " + String.join(", ", known));
+            }
+        }
     }
 
     private static LauncherDiscoveryRequest request(
@@ -93,12 +117,12 @@ public final class KitRunner {
         return request.build();
     }
 
-    private static void execute(LauncherDiscoveryRequest request, TestExecutionListener... listeners) {
+    private static Launcher launcher() {
         LauncherConfig plain = LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
                 .enableLauncherSessionListenerAutoRegistration(false)
                 .build();
-        LauncherFactory.create(plain).execute(request, listeners);
+        return LauncherFactory.create(plain);
     }
 
     /**

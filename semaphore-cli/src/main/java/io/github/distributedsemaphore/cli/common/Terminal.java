@@ -16,6 +16,8 @@ public final class Terminal {
     private static final Path OWN_STAT = Path.of("/proc/self/stat");
 
     private static final String CLEAR_LINE = "\r\u001b[K";
+    private static final String NO_WRAP = "\u001b[?7l";
+    private static final String WRAP = "\u001b[?7h";
     private static final int COLUMNS = 79;
 
     private Terminal() {}
@@ -28,8 +30,16 @@ public final class Terminal {
     /** Puts a text in place of the line that the cursor is in, as far as it fits. */
     public static void replaceLine(PrintWriter terminal, String text) {
         String line = clean(text);
-        terminal.print(CLEAR_LINE + (line.length() <= COLUMNS ? line : line.substring(0, COLUMNS)));
+        terminal.print(CLEAR_LINE + inOneLine(line.length() <= COLUMNS ? line : line.substring(0, COLUMNS)));
         terminal.flush();
+    }
+
+    /**
+     * Returns a text of which a terminal that is too narrow shows only a part. What wraps is two lines, and the first of them
+     * could not be drawn over.
+     */
+    public static String inOneLine(String text) {
+        return NO_WRAP + text + WRAP;
     }
 
     /** Tells whether this process is in the group that gets the terminal's Ctrl-C; false where there is no Linux to ask. */

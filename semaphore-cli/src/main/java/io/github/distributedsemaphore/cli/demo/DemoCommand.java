@@ -39,6 +39,7 @@ public final class DemoCommand implements Callable<Integer> {
         Thread demo = Thread.currentThread();
         AtomicInteger signalled = new AtomicInteger();
         // The first one ends the demonstration, which then cleans up; later ones do not disturb it at that.
+        Signals.handle("HUP", () -> interruptOnce(demo, signalled, 1));
         Signals.handle("INT", () -> interruptOnce(demo, signalled, 2));
         Signals.handle("TERM", () -> interruptOnce(demo, signalled, 15));
         try (Workplace place = backendIsGiven() ? Workplace.at(semaphore.backend()) : Workplace.temporary()) {

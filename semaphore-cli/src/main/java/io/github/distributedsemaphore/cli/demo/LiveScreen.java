@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.cli.demo;
 
+import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Locale;
@@ -7,8 +8,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A timeline per slot that grows in place: a figure is the worker that held the slot at that time. No line is wider than
- * 80 columns, as one that wraps could not be drawn over.
+ * A timeline per slot that grows in place: a figure is the worker that held the slot at that time. It is for 80 columns; a
+ * narrower terminal shows less of each line.
  */
 final class LiveScreen implements Screen {
     /** Of the timeline. */
@@ -17,7 +18,7 @@ final class LiveScreen implements Screen {
     private static final String ESCAPE = "\u001b[";
     private static final String HIDE_CURSOR = ESCAPE + "?25l";
     private static final String SHOW_CURSOR = ESCAPE + "?25h";
-    private static final String CLEAR_REST_OF_LINE = ESCAPE + "K";
+    private static final String CLEAR_LINE = ESCAPE + "K";
     private static final String PLAIN = ESCAPE + "0m";
 
     private final PrintWriter out;
@@ -57,7 +58,8 @@ final class LiveScreen implements Screen {
     }
 
     private void line(StringBuilder frame, String text) {
-        frame.append("  ").append(text).append(CLEAR_REST_OF_LINE).append('\n');
+        // First, for after a line that fills the terminal it would remove the last character.
+        frame.append(CLEAR_LINE).append(Terminal.inOneLine("  " + text)).append('\n');
         linesDrawn++;
     }
 

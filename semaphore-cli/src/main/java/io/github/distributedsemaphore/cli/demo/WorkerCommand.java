@@ -61,8 +61,9 @@ public final class WorkerCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        // A Ctrl-C goes to the whole group; when to end is for the demonstration to say.
+        // A Ctrl-C or the end of the terminal goes to the whole group; when to end is for the demonstration to say.
         Signals.handle("INT", () -> {});
+        Signals.handle("HUP", () -> {});
         obeyInput(Thread.currentThread());
         try (SemaphoreClient client = semaphore.connect()) {
             fencing = client.guarantees().has(Capability.FENCING);

@@ -54,7 +54,10 @@ final class WorkerProcess {
     private void readEvents(BiConsumer<Integer, WorkerEvent> events) {
         try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                events.accept(number, WorkerEvent.fromJson(line));
+                // Its JVM may print lines as well, as with -Xlog:gc.
+                if (line.startsWith("{")) {
+                    events.accept(number, WorkerEvent.fromJson(line));
+                }
             }
         } catch (IOException | JsonParseException e) {
             // The worker was killed in the middle of a line, or its pipe was closed under the reader: no more events.

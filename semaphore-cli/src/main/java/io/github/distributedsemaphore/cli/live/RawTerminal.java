@@ -137,10 +137,14 @@ final class RawTerminal implements AutoCloseable {
     /** Shows lines in place of what the terminal shows; nothing after {@link #close}. */
     synchronized void draw(List<String> lines) throws IOException {
         if (!isClosed) {
-            String frame = "\u001b[H" + String.join("\u001b[K\n", lines) + "\u001b[K\u001b[J";
-            out.write(frame.getBytes(charset()));
+            out.write(frame(lines).getBytes(charset()));
             out.flush();
         }
+    }
+
+    /** Lines for the whole screen. Each is cleared before it is drawn: after one that fills it that would remove the last column. */
+    static String frame(List<String> lines) {
+        return "\u001b[H\u001b[K" + String.join("\n\u001b[K", lines);
     }
 
     private synchronized void restore() {

@@ -172,8 +172,9 @@ public final class TopCommand implements Callable<Integer> {
         ChangeLines lines = new ChangeLines();
         do {
             lines.of(news.take()).forEach(out::println);
-            // Such as head, when it has seen enough.
-        } while (!out.checkError());
+            out.flush();
+            // Such as head, when it has seen enough. The writer of picocli does not ask the stream below it.
+        } while (!System.out.checkError());
     }
 
     /** Snapshots as lines: how it is at first, and then what changes. For one thread. */

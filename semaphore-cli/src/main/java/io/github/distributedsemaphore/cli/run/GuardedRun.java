@@ -77,7 +77,7 @@ final class GuardedRun {
     }
 
     /** Other hosts start the same command at about the same time: whoever is late is not to find the slot free again. */
-    private boolean isLostBeforeEarliestEnd() throws InterruptedException {
+    private boolean isLostBeforeEarliestEnd() {
         long left = earliestEnd - System.nanoTime();
         if (left <= 0) {
             return false;
@@ -86,6 +86,9 @@ final class GuardedRun {
             Object unused = loss.get(left, TimeUnit.NANOSECONDS);
             return true;
         } catch (TimeoutException e) {
+            return false;
+        } catch (InterruptedException e) {
+            // A signal ends this time and nothing else: the slot is given back, and the exit code stays the command's.
             return false;
         } catch (ExecutionException e) {
             throw new IllegalStateException("A loss does not fail", e);

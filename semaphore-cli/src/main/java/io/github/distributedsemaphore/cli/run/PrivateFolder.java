@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendAccessException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -22,9 +23,21 @@ final class PrivateFolder {
     /**
      * Makes the folder if it is missing.
      *
-     * @throws BackendAccessException if it is a link or a file, another user's, or open to others
+     * @throws BackendAccessException if it is a link or a file, another user's, or open to others, or cannot be made or
+     *     written to
      */
     static Path prepare(Path folder) throws IOException {
+        try {
+            return makeOrCheck(folder);
+        } catch (FileSystemException e) {
+            throw new BackendAccessException(
+                    folder + " cannot hold locks (" + e
+                            + "): set the system property java.io.tmpdir to a folder of your own",
+                    e);
+        }
+    }
+
+    private static Path makeOrCheck(Path folder) throws IOException {
         try {
             return Files.createDirectory(folder, PosixFilePermissions.asFileAttribute(OURS_ALONE));
         } catch (FileAlreadyExistsException e) {

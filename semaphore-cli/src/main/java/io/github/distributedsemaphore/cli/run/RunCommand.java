@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.cli.common.Terminal;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.io.PrintWriter;
@@ -38,8 +39,9 @@ import picocli.CommandLine.ParentCommand;
             "The command has this program's standard input, output and error, and finds in its environment"
                     + " SEMAPHORE_NAME, SEMAPHORE_SLOT and SEMAPHORE_EPOCH (comma-separated for more than one permit;"
                     + " the epoch is empty where the backend has none). SIGTERM, SIGINT and SIGHUP are passed on to"
-                    + " it; a Ctrl-C reaches it from the terminal, on Linux only"
-                    + " once.",
+                    + " it; a Ctrl-C reaches it from the terminal, on Linux only once. A SIGINT that 'kill' sends to this"
+                    + " program alone is for that reason not passed on while the program is in the foreground of a"
+                    + " terminal; SIGTERM is.",
             "",
             "If the slot is lost, as when a backend with leases cannot be reached for too long, the command and its"
                     + " descendants get SIGTERM. When these have ended, or after 5 seconds, a small shell beside this"
@@ -108,6 +110,8 @@ public final class RunCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--at-least is " + Durations.format(atLeast) + ", at most 1d is allowed");
         }
+        // Before a slot is taken, which would only be given back.
+        Path unused = SlotLocks.folder();
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
                 SemaphoreClient client = connect()) {
             if (limit != null) {
@@ -147,7 +151,8 @@ public final class RunCommand implements Callable<Integer> {
 
     private String commandName() {
         Path file = Path.of(command.get(0)).getFileName();
-        return file == null ? "" : file.toString();
+        String text = file == null ? "" : file.toString();
+        return text.substring(0, Math.min(text.length(), HolderInfo.MAX_LABEL));
     }
 
     private Optional<PermitGroup> acquire(SemaphoreClient client) throws InterruptedException {

@@ -28,7 +28,8 @@ final class SlotLocks {
                 .toList();
     }
 
-    private static Path folder() throws IOException {
+    /** Makes the folder if it is missing; see {@link PrivateFolder#prepare}. */
+    static Path folder() throws IOException {
         return PrivateFolder.prepare(
                 Path.of(System.getProperty("java.io.tmpdir"), "semaphore-run-" + System.getProperty("user.name")));
     }

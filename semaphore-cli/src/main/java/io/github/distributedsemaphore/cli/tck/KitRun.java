@@ -33,7 +33,7 @@ final class KitRun {
 
     int run(String backend, Map<String, String> settings, List<String> sections, Targets targets) throws IOException {
         Path folder = Files.createTempDirectory("semaphore-tck");
-        Thread tidying = new Thread(KitRunner::abandon, "semaphore-tck-tidying");
+        Thread tidying = new Thread(() -> abandon(folder), "semaphore-tck-tidying");
         Runtime.getRuntime().addShutdownHook(tidying);
         try {
             System.setProperty(UserServerTck.BACKEND, backend);
@@ -44,6 +44,14 @@ final class KitRun {
             return tell(outcome, targets);
         } finally {
             Runtime.getRuntime().removeShutdownHook(tidying);
+            delete(folder);
+        }
+    }
+
+    private static void abandon(Path folder) {
+        try {
+            KitRunner.abandon();
+        } finally {
             delete(folder);
         }
     }

@@ -2,9 +2,19 @@ package io.github.distributedsemaphore.cli.common;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 
 final class TerminalTest {
+    @Test
+    void aLineThatIsReplacedDoesNotWrapInANarrowTerminal() {
+        StringWriter terminal = new StringWriter();
+        Terminal.replaceLine(new PrintWriter(terminal), "waiting");
+
+        assertThat(terminal.toString()).isEqualTo("\r\u001b[K\u001b[?7lwaiting\u001b[?7h");
+    }
+
     @Test
     void aProcessWhoseGroupOwnsTheTerminalIsInTheForeground() {
         assertThat(Terminal.isForeground("4711 (java) S 1 4711 4000 34816 4711 4194304 0"))

@@ -14,14 +14,21 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class DemoTest {
     @TempDir
     private Path folder;
 
     private CommandProcess start(String... words) throws IOException {
+        return startWith("", words);
+    }
+
+    private CommandProcess startWith(String options, String... words) throws IOException {
         Files.createDirectories(folder.resolve("tmp"));
-        Map<String, String> environment = Map.of("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + folder.resolve("tmp"));
+        Map<String, String> environment =
+                Map.of("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + folder.resolve("tmp") + " " + options);
         return CommandProcess.start(folder, environment, List.of(words));
     }
 
@@ -54,13 +61,26 @@ final class DemoTest {
     }
 
     @Test
-    void stoppedHalfWayItCleansUpAsWell() throws IOException {
-        Path state = folder.resolve("state");
-        try (CommandProcess demo = start("demo", "--backend", "local:" + state)) {
-            await().until(() -> demo.out().contains("slot 1: worker"));
+    void whatAWorkersJvmPrintsIsNoEvent() throws IOException {
+        try (CommandProcess demo = startWith("-Xlog:gc", "demo")) {
+            // It begins once all workers have said that they are there.
+            await().until(() -> demo.out().contains(" s  slot 1: "));
             demo.signal("INT");
 
             assertThat(demo.exitCode()).isEqualTo(130);
+            assertNothingIsLeft(demo.out());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"INT, 130", "HUP, 129"})
+    void stoppedHalfWayItCleansUpAsWell(String signal, int code) throws IOException {
+        Path state = folder.resolve("state");
+        try (CommandProcess demo = start("demo", "--backend", "local:" + state)) {
+            await().until(() -> demo.out().contains("slot 1: worker"));
+            demo.signal(signal);
+
+            assertThat(demo.exitCode()).isEqualTo(code);
             assertThat(demo.out()).contains("nothing was left behind");
             assertNothingIsLeft(demo.out());
         }

@@ -62,6 +62,18 @@ final class ScreenTest {
     }
 
     @Test
+    void noLineOfTheLiveScreenWrapsOrLosesItsEndInANarrowTerminal() {
+        Screen screen = new LiveScreen(out, Duration.ofSeconds(12));
+        screen.show(picture(0.0, "it rains"));
+        screen.close();
+
+        assertThat(text.toString().lines().limit(5))
+                .hasSize(5)
+                .allMatch(line -> line.matches("(\u001b\\[\\?25l)?\u001b\\[K\u001b\\[\\?7l  .*\u001b\\[\\?7h"))
+                .noneMatch(line -> line.lastIndexOf("\u001b[K") > line.indexOf("\u001b[?7l"));
+    }
+
+    @Test
     void aLiveScreenThatShowedNothingLeavesTheTerminalAlone() {
         new LiveScreen(out, Duration.ofSeconds(12)).close();
 

@@ -76,6 +76,17 @@ final class PictureTest {
     }
 
     @Test
+    void noLineLosesItsLastColumnAndNoneKeepsWhatWasThereBefore() {
+        List<String> lines = picture(80, 10, true, false).lines(snapshot, view);
+        assertThat(lines).anyMatch(line -> line.length() == 80);
+
+        assertThat(RawTerminal.frame(lines)).startsWith("\u001b[H").endsWith(lines.get(9));
+        assertThat(RawTerminal.frame(lines).substring("\u001b[H".length()).lines())
+                .containsExactlyElementsOf(
+                        lines.stream().map(line -> "\u001b[K" + line).toList());
+    }
+
+    @Test
     void theSelectedRowStaysInSight() {
         view.press("v", snapshot);
         for (String name : List.of("<script>", "exports", "imports")) {

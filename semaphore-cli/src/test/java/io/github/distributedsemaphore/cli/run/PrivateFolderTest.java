@@ -35,6 +35,15 @@ class PrivateFolderTest {
     }
 
     @Test
+    void isRefusedWhereNoneCanBeMade() {
+        Path lost = folder.resolve("nowhere");
+
+        assertThatThrownBy(() -> PrivateFolder.prepare(lost))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContainingAll(lost + " cannot hold locks", "NoSuchFile", "java.io.tmpdir");
+    }
+
+    @Test
     void isRefusedWhenOthersMayWriteToIt() throws IOException {
         PrivateFolder.prepare(folder);
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrwx"));

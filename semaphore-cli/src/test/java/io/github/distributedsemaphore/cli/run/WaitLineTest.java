@@ -9,8 +9,6 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 final class WaitLineTest {
-    private static final String CLEAR = "\r\u001b[K";
-
     private final StringWriter terminal = new StringWriter();
 
     @Test
@@ -20,7 +18,11 @@ final class WaitLineTest {
         await().until(() -> terminal.toString().contains("waiting"));
         line.close();
         String shown = "waiting for a?b: 3 of 3 held" + "!".repeat(99);
-        assertThat(terminal.toString()).isEqualTo(CLEAR + shown.substring(0, 79) + CLEAR);
+        assertThat(terminal.toString()).isEqualTo(replaced(shown.substring(0, 79)) + replaced(""));
+    }
+
+    private static String replaced(String line) {
+        return "\r\u001b[K\u001b[?7l" + line + "\u001b[?7h";
     }
 
     @Test
