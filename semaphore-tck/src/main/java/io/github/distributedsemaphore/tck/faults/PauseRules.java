@@ -202,6 +202,8 @@ public abstract class PauseRules {
         Agent agent = tck.agent();
         CompletableFuture<?> resizing = agent.resizeForEver(name, 1, 4);
         for (int i = 0; i < 15; i++) {
+            // A change may fail because of the stop before it.
+            resizing = resizing.isDone() ? agent.resizeForEver(name, 1, 4) : resizing;
             Pause.millis(20 + tck.random().nextInt(20));
             agent.stop();
             TimedCall.Ended ended = TimedCall.start(
@@ -216,7 +218,6 @@ public abstract class PauseRules {
                 giveBack(permit);
             }
         }
-        assertThat(resizing).as("the changes of the process that was stopped").isNotDone();
         agent.kill9();
     }
 
