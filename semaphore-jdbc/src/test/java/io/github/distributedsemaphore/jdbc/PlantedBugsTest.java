@@ -122,6 +122,51 @@ class PlantedBugsTest {
                     PostgresHints hints = there && settings.poll().isZero()
                     """),
             support(
+                    "two destroys at once both say that there was a semaphore",
+                    "8.12",
+                    "destroys at once",
+                    "CasAdmin.java",
+                    "existed[0] = row.limit != 0;",
+                    "existed[0] |= row.limit != 0;"),
+            support(
+                    "what a client waits for stays what it wanted first",
+                    "11.2",
+                    "behind a large request that had left",
+                    "CasRow.java",
+                    "if (enters || lapses || (known != null && known.permits() != permits)) {",
+                    "if (enters || lapses) {"),
+            support(
+                    "one damaged row keeps all names from being listed",
+                    "12.4",
+                    "beside one that is damaged",
+                    "CasAdmin.java",
+                    """
+                    try {
+                        CasRow row = CasRow.parse(name, entry, entry.clockMillis(), entry.clockMillis(), 0);
+                        if (row.isGone()) {
+                            backend.tendLater(name, OptionalLong.of(0));
+                        }
+                        return row.limit != 0;
+                    } catch (IncompatibleStateException e) {
+                        return true;
+                    }
+                    """,
+                    "return CasRow.parse(name, entry, entry.clockMillis(), entry.clockMillis(), 0).limit != 0;"),
+            support(
+                    "since when a slot is held is not told",
+                    "9.1",
+                    "since when a slot is held whose holder lives",
+                    "CasAdmin.java",
+                    "Instant.ofEpochMilli(one.since()),",
+                    "null,"),
+            in(
+                    "each idle connection fails a call after a cut",
+                    "13.1",
+                    "after the link was cut once",
+                    "Connections.java",
+                    "endIdle(Connections::abort); abort(connection);",
+                    "abort(connection);"),
+            support(
                     "a release compares no epochs",
                     "4.4",
                     "successor in the same client",

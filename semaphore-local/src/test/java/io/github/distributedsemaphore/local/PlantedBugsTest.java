@@ -193,6 +193,126 @@ class PlantedBugsTest {
                     "AcquireCall.java",
                     "if (once && !extended) {",
                     "if (once) {"),
+            engine(
+                    "an interrupted thread takes a permit if it does not wait",
+                    "3.4",
+                    "of a thread that was interrupted",
+                    "EngineSemaphore.java",
+                    "if (Thread.interrupted()) { throw new InterruptedException(); } return acquisition.attempt(permits);",
+                    "return acquisition.attempt(permits);"),
+            engine(
+                    "a lost permit has the validity of its hold",
+                    "5.4",
+                    "the validity of a permit",
+                    "HeldPermit.java",
+                    "return state == State.HELD ? hold.validUntil()",
+                    "return state != State.RELEASED ? hold.validUntil()"),
+            engine(
+                    "a group is valid for as long as the last of its permits",
+                    "5.4",
+                    "the validity of a group",
+                    "HeldPermit.java",
+                    "reduce(Deadline.NEVER, Deadline::earlier)",
+                    "reduce((one, other) -> one.isBefore(other) ? other : one).orElseThrow()"),
+            engine(
+                    "cancelling an asynchronous task frees its permit while it runs",
+                    "10.2",
+                    "after its result was cancelled",
+                    "EngineSemaphore.java",
+                    "result.whenComplete((value, failure) -> acquired.cancel(false));",
+                    """
+                    result.whenComplete((value, failure) -> {
+                        if (!acquired.cancel(false)) {
+                            acquired.thenAccept(Permit::close);
+                        }
+                    });
+                    """),
+            engine(
+                    "awaitReleased asks ever more seldom",
+                    "2.1",
+                    "ends awaitReleased",
+                    "EngineAdmin.java",
+                    "pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);",
+                    "pause = 2 * pause;"),
+            engine(
+                    "a closed client lists names",
+                    "16.1",
+                    "names() of a closed client",
+                    "EngineAdmin.java",
+                    "client.requireOpen(); try { return backend.admin().names();",
+                    "try { return backend.admin().names();"),
+            engine(
+                    "a closed client pings",
+                    "16.1",
+                    "ping() of a closed client",
+                    "EngineClient.java",
+                    "requireOpen(); Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);",
+                    "Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);"),
+            engine(
+                    "close waits for the continuation that calls it",
+                    "10.4",
+                    "a continuation closes the client of its future",
+                    "RealEnvironment.java",
+                    "workers.shutdown();",
+                    """
+                    workers.shutdown();
+                    try {
+                        boolean unused = workers.awaitTermination(1, TimeUnit.MINUTES);
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                    """),
+            engine(
+                    "close misses the permits of a semaphore that nobody refers to",
+                    "4.10",
+                    "once its client was closed in order",
+                    "EngineClient.java",
+                    "entry.used = used ? semaphore : null;",
+                    "entry.used = null;"),
+            engine(
+                    "what is known of a name stays for ever",
+                    "16.3",
+                    "in memory after 40 collections",
+                    "EngineClient.java",
+                    "entries.remove(entry.name, entry);",
+                    ""),
+            engine(
+                    "settings that nobody knows are passed over",
+                    "12.3",
+                    "the setting nosuch=1",
+                    "Clients.java",
+                    "uri.refuseUnread();",
+                    ""),
+            engine(
+                    "a listener that throws keeps the news from the others",
+                    "9.4",
+                    "time-outs that were reported",
+                    "Ledger.java",
+                    """
+                    try {
+                        news.accept(listener);
+                    } catch (Throwable e) {
+                        // Of any kind, see EngineSemaphore: it would leave a call that has its permit.
+                        if (faulty.add(listener)) {
+                            LOG.error("The listener {} failed; its next failures are not logged", listener, e);
+                        }
+                    }
+                    """,
+                    "news.accept(listener);"),
+            engine(
+                    "each grant counts as a hand-off",
+                    "9.4",
+                    "to a client that hands nothing on",
+                    "AcquireCall.java",
+                    "permit.hold().handOffs() > 0",
+                    "permit.hold().handOffs() >= 0"),
+            in(
+                    "a caller waits itself for the lock that another process has",
+                    "3.2",
+                    "ms late",
+                    "LocalSession.java",
+                    "Call.withoutWaiting()",
+                    "Call.within(settings.timeout())"),
             PlantedBug.of(
                     "awaitReleased is deaf to interrupts",
                     "3.4",

@@ -158,7 +158,14 @@ class PlantedBugsTest {
                     "is tried again when the link is whole",
                     "Outage.java",
                     "work.keep(postponed); retryLater();",
-                    "retryLater();"));
+                    "retryLater();"),
+            in(
+                    "holders are listed in the order of their clients",
+                    "9.1",
+                    "in the order in which they are listed",
+                    "RedisInspection.java",
+                    ".sorted(Comparator.comparingInt(Holder::slot))",
+                    ""));
 
     @TempDir
     Path folder;
