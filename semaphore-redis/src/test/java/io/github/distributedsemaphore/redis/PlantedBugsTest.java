@@ -159,6 +159,13 @@ class PlantedBugsTest {
                     "Outage.java",
                     "work.keep(postponed); retryLater();",
                     "retryLater();"),
+            engine(
+                    "a renewal that failed is the last",
+                    "13.3",
+                    "is whole again",
+                    "SessionKeeper.java",
+                    "environment.schedule(this::renew, Math.max(wait, 1));",
+                    "if (renewal != null) { environment.schedule(this::renew, Math.max(wait, 1)); }"),
             in(
                     "holders are listed in the order of their clients",
                     "9.1",
