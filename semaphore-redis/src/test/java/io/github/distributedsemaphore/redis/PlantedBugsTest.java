@@ -168,6 +168,13 @@ class PlantedBugsTest {
                     "Outage.java",
                     "work.keep(postponed); retryLater();",
                     "retryLater();"),
+            engine(
+                    "a renewal that failed is the last",
+                    "13.3",
+                    "is whole again",
+                    "SessionKeeper.java",
+                    "renewAfter(wait);",
+                    "if (renewal != null) { renewAfter(wait); }"),
             in(
                     "holders are listed in the order of their clients",
                     "9.1",

@@ -53,10 +53,18 @@ public class TcpLink implements Link, AutoCloseable {
             new DataInputStream(socket.getInputStream()).readLong();
         } catch (IOException e) {
             drop(socket);
+            dropIdle();
             return lost(what, onServer, e);
         }
         idle.push(socket);
         return work.answer();
+    }
+
+    /** What ended one connection has mostly ended the others. */
+    private void dropIdle() {
+        for (Socket socket = idle.poll(); socket != null; socket = idle.poll()) {
+            drop(socket);
+        }
     }
 
     /** Returns a connection that is not in use. */
