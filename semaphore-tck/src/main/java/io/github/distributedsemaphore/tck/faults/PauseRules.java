@@ -219,6 +219,8 @@ public abstract class PauseRules {
             }
         }
         agent.kill9();
+        // What it has left half-made goes with the next change.
+        assertThat(tck.create(1)).isNotEmpty();
     }
 
     private static void requireLease(TckFixture tck) {
