@@ -132,9 +132,8 @@ final class PostgresHints implements AutoCloseable {
         try {
             Class<?> type = Class.forName("org.postgresql.PGConnection");
             Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
-            Object answer = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
-            Object[] heard = answer instanceof Object[] some ? some : new Object[0];
-            for (Object one : heard) {
+            Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
                 String[] words = ((String) parameter.invoke(one)).split("\n", 2);
                 watched.forEach((hint, name) -> {
                     if (name.equals(words[0])) {
@@ -142,7 +141,7 @@ final class PostgresHints implements AutoCloseable {
                     }
                 });
             }
-            return heard.length > 0;
+            return heard != null;
         } catch (ReflectiveOperationException e) {
             throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
         }

@@ -20,7 +20,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -76,27 +75,6 @@ class PostgresHintsTest {
         await("listens").until(() -> heard.contains(CasStore.EVERYBODY));
         first.close();
         second.close();
-    }
-
-    /** A link that is dead in silence is noticed by a request only. */
-    @Test
-    void aConnectionThatHearsNothingIsAskedWhetherItWorks() {
-        PostgresServer server = PostgresServer.shared();
-        Callable<Connection> opener = () -> {
-            Connection opened = server.connect();
-            opened.setClientInfo("ApplicationName", "listens");
-            return opened;
-        };
-        Connections connections = new Connections(opener, Duration.ofSeconds(5), 1, "the test");
-        try (PostgresHints hints = new PostgresHints(connections, "semaphores")) {
-            BackendSession.Watch watch = hints.watch("jobs", heard::add);
-            await("listens").until(() -> heard.contains(CasStore.EVERYBODY));
-
-            await("asks")
-                    .until(() -> server.query("SELECT query FROM pg_stat_activity WHERE application_name = 'listens'")
-                            .equals(List.of("SELECT 1")));
-            watch.close();
-        }
     }
 
     /** No session of this test says anything of its own accord. */
