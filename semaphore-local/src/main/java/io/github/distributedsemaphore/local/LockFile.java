@@ -2,14 +2,11 @@ package io.github.distributedsemaphore.local;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,27 +17,20 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Closing <em>any</em> descriptor of a file ends all locks that the process has on the file (POSIX), also those of a copy of this
  * library under another class loader. A descriptor that is not needed any more therefore stays open until the process needs none
- * of that file, and serves whoever opens the file next. All class loaders share the table of descriptors, so it consists of
- * classes of the JDK.
+ * of that file. All class loaders share the table of descriptors, so it consists of classes of the JDK.
  *
  * <p>Content goes through {@link RandomAccessFile}, whose methods take no notice of interrupts; a channel would close itself.
  */
 final class LockFile {
     private static final String PROPERTY = "io.github.distributedsemaphore.local.open";
 
-    /**
-     * The open descriptors of each file, by its key, and whether each is still needed; null for one that is not and may be of another
-     * file.
-     */
-    private static final ConcurrentHashMap<Object, Map<RandomAccessFile, @Nullable Boolean>> OPEN = openInThisProcess();
+    /** The open descriptors of each file, by its key, and which of them are still needed. */
+    private static final ConcurrentHashMap<Object, Map<RandomAccessFile, Boolean>> OPEN = openInThisProcess();
 
     private final Path path;
     private final Object key;
     private final RandomAccessFile file;
     private final ReentrantLock position = new ReentrantLock();
-
-    /** The descriptor, and with it the position, may be another's. Guarded by that lock. */
-    private boolean closed;
 
     private LockFile(Path path, Object key, RandomAccessFile file) {
         this.path = path;
@@ -49,8 +39,8 @@ final class LockFile {
     }
 
     @SuppressWarnings("unchecked") // Only this class sets the property.
-    private static ConcurrentHashMap<Object, Map<RandomAccessFile, @Nullable Boolean>> openInThisProcess() {
-        return (ConcurrentHashMap<Object, Map<RandomAccessFile, @Nullable Boolean>>)
+    private static ConcurrentHashMap<Object, Map<RandomAccessFile, Boolean>> openInThisProcess() {
+        return (ConcurrentHashMap<Object, Map<RandomAccessFile, Boolean>>)
                 System.getProperties().computeIfAbsent(PROPERTY, property -> new ConcurrentHashMap<>());
     }
 
@@ -63,38 +53,20 @@ final class LockFile {
         while (true) {
             PrivateFiles.createFile(path);
             Object key = PrivateFiles.key(path);
-            RandomAccessFile file = takeUnneeded(key);
-            if (file == null) {
-                file = PrivateFiles.open(path);
-                note(key, file, true);
-            }
+            RandomAccessFile file = PrivateFiles.open(path);
+            note(key, file, true);
             if (PrivateFiles.leadsTo(path, key)) {
                 return new LockFile(path, key, file);
             }
             // It was replaced meanwhile, and which of the two is open is not known.
-            note(key, file, null);
+            note(key, file, false);
         }
     }
 
-    /** Takes a descriptor that is open and that nobody needs; null if there is none. */
-    private static @Nullable RandomAccessFile takeUnneeded(Object key) {
-        List<RandomAccessFile> taken = new ArrayList<>();
-        OPEN.computeIfPresent(key, (unused, descriptors) -> {
-            descriptors.forEach((file, needed) -> {
-                if (Boolean.FALSE.equals(needed) && taken.isEmpty()) {
-                    taken.add(file);
-                }
-            });
-            taken.forEach(file -> descriptors.put(file, true));
-            return descriptors;
-        });
-        return taken.isEmpty() ? null : taken.get(0);
-    }
-
     /** Notes whether a descriptor is needed; closes all descriptors of a file of which none is. */
-    private static void note(Object key, RandomAccessFile file, @Nullable Boolean needed) {
+    private static void note(Object key, RandomAccessFile file, boolean needed) {
         OPEN.compute(key, (unused, known) -> {
-            Map<RandomAccessFile, @Nullable Boolean> descriptors = known == null ? new HashMap<>() : known;
+            Map<RandomAccessFile, Boolean> descriptors = known == null ? new HashMap<>() : known;
             descriptors.put(file, needed);
             if (descriptors.containsValue(true)) {
                 return descriptors;
@@ -119,12 +91,6 @@ final class LockFile {
 
     /** Ends its use. The caller has given back its locks on it before. */
     void close() {
-        position.lock();
-        try {
-            closed = true;
-        } finally {
-            position.unlock();
-        }
         note(key, file, false);
     }
 
@@ -171,7 +137,7 @@ final class LockFile {
         byte[] bytes = new byte[length];
         position.lock();
         try {
-            seek(from);
+            file.seek(from);
             int read = 0;
             for (int n = 0; n >= 0 && read < length; n = file.read(bytes, read, length - read)) {
                 read += n;
@@ -185,18 +151,11 @@ final class LockFile {
     void write(long at, byte[] bytes) throws IOException {
         position.lock();
         try {
-            seek(at);
+            file.seek(at);
             file.write(bytes);
         } finally {
             position.unlock();
         }
-    }
-
-    private void seek(long at) throws IOException {
-        if (closed) {
-            throw new ClosedChannelException();
-        }
-        file.seek(at);
     }
 
     /** Makes the content last. */

@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.local;
 import static io.github.distributedsemaphore.local.Local.session;
 import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeHolds;
-import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.Holder;
@@ -12,15 +11,12 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.File;
-import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -92,40 +88,6 @@ class ClassLoadersTest {
             assertThat(session.renew(ours).lost()).isEmpty();
         }
         assertThat(LockFile.openFiles()).isZero();
-    }
-
-    @Test
-    void aCopyThatComesAndGoesLeavesNoDescriptorEachTime() throws Exception {
-        try (SemaphoreBackend backend = Local.open(directory);
-                BackendSession session = session(backend, "jobs");
-                URLClassLoader loader = anotherLoader()) {
-            backend.admin().create("jobs", 2);
-            Hold ours = takeOne(session);
-            Class<?> type = loader.loadClass(Copy.class.getName());
-            Method takeAll = type.getMethod("takeAll");
-            for (int i = 0; i < 50; i++) {
-                try (AutoCloseable copy = open(type)) {
-                    assertThat(takeAll.invoke(copy)).isEqualTo("[2] of 2");
-                }
-            }
-            assertThat(descriptorsOf(directory.resolve("n-jobs/table"))).isLessThanOrEqualTo(2);
-            assertThat(descriptorsOf(directory.resolve("mutex"))).isLessThanOrEqualTo(2);
-            assertThat(session.renew(List.of(ours)).lost()).isEmpty();
-        }
-        assertThat(LockFile.openFiles()).isZero();
-    }
-
-    private static long descriptorsOf(Path file) throws IOException {
-        long count = 0;
-        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
-            for (Path descriptor : descriptors.toList()) {
-                if (Files.exists(descriptor)
-                        && Files.readSymbolicLink(descriptor).equals(file.toRealPath())) {
-                    count++;
-                }
-            }
-        }
-        return count;
     }
 
     @Test
