@@ -102,8 +102,8 @@ final class Slots {
     }
 
     /**
-     * To a call that has waited since before the backend was asked, for which the grant is as good as its own; to a later one only as long as
-     * a slot may pass without the backend being asked: the limit may have been lowered since.
+     * Passes a grant to the next call. One that has waited since before the backend was asked may have it as its own. A later one may have
+     * it only as long as a slot may pass without the backend being asked, because the limit may have been lowered since.
      */
     private void place(SlotHold hold, long sent) {
         long now = environment.nanoTime();

@@ -270,7 +270,7 @@ class PlantedBugsTest {
                     "entry.used = used ? semaphore : null;",
                     "entry.used = null;"),
             engine(
-                    "what is known of a name stays for ever",
+                    "a client never forgets a name",
                     "16.3",
                     "in memory after 40 collections",
                     "EngineClient.java",

@@ -98,7 +98,7 @@ public abstract class CutRules {
         tck.assertFree(name, 2);
     }
 
-    /** Whoever keeps several connections learns from the first one that fails. */
+    /** A client that keeps several connections drops them all when one fails. */
     @Test
     @Rule("13.1")
     void afterACutOneCallFailsAtMost(TckFixture tck) {

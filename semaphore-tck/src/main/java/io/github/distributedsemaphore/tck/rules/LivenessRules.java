@@ -52,7 +52,7 @@ public abstract class LivenessRules {
         }
     }
 
-    /** A backend may list the clients that wait, each for a limited time. Who asks at growing intervals may ask ever later. */
+    /** A backend may list waiting clients for a limited time only, and a client may wait ever longer between its looks. */
     @Test
     @Rule("2.1")
     void aReleaseWakesWhoHasWaitedForSomeSeconds(TckFixture tck) throws Exception {
