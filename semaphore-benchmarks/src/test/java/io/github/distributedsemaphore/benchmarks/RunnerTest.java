@@ -47,6 +47,7 @@ class RunnerTest {
         assertThat(exit).isZero();
         assertThat(out.toString())
                 .contains("| semaphore ", "| redisson-expirable ", "| floor ", "- 'semaphore' to 'floor': ")
+                .contains("clients us/pair", "clients bytes/pair")
                 .contains("pairs/s: ")
                 .contains("NOT REACHED");
         assertThat(Files.readString(folder.resolve("redis-test.json")))

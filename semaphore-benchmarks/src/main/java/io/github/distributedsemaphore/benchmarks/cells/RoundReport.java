@@ -14,8 +14,11 @@ import org.HdrHistogram.Histogram;
  * @param heldNanos for how long permits were held within the time, over all threads
  * @param acquire how long each acquire took in nanoseconds, an encoded histogram
  * @param handOver from the call of release in another process until acquire returned here, likewise
+ * @param cpuNanos of processor time that the process used, all its threads and its JVM included
+ * @param allocatedBytes that its threads allocated
  */
-public record RoundReport(long pairs, long heldNanos, String acquire, String handOver) {
+public record RoundReport(
+        long pairs, long heldNanos, String acquire, String handOver, long cpuNanos, long allocatedBytes) {
     private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(2);
 
     public static Histogram histogram() {
@@ -53,8 +56,8 @@ public record RoundReport(long pairs, long heldNanos, String acquire, String han
             handOvers.add(handOver);
         }
 
-        public RoundReport build() {
-            return new RoundReport(pairs, heldNanos, encode(acquires), encode(handOvers));
+        public RoundReport build(long cpuNanos, long allocatedBytes) {
+            return new RoundReport(pairs, heldNanos, encode(acquires), encode(handOvers), cpuNanos, allocatedBytes);
         }
 
         private static String encode(Histogram histogram) {

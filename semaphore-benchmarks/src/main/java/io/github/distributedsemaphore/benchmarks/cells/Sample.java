@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.benchmarks.cells;
 import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -19,6 +20,8 @@ import org.HdrHistogram.Histogram;
  * @param handOverMicros the median time that took
  * @param commandsPerPair that the server executed
  * @param serverMicrosPerPair of processor time that the server used
+ * @param clientMicrosPerPair of processor time that the processes under measurement used
+ * @param allocatedBytesPerPair by these processes
  */
 public record Sample(
         double pairsPerSecond,
@@ -31,7 +34,9 @@ public record Sample(
         long handOvers,
         double handOverMicros,
         double commandsPerPair,
-        double serverMicrosPerPair) {
+        double serverMicrosPerPair,
+        double clientMicrosPerPair,
+        double allocatedBytesPerPair) {
 
     public static Sample of(Variant variant, List<RoundReport> reports, long millis, ServerUse use) {
         LongSummaryStatistics pairs =
@@ -42,7 +47,7 @@ public record Sample(
         Histogram acquires = merged(reports, RoundReport::acquires);
         Histogram handOvers = merged(reports, RoundReport::handOvers);
         double total = pairs.getSum();
-        double held = reports.stream().mapToLong(RoundReport::heldNanos).sum();
+        double held = sum(reports, RoundReport::heldNanos);
         int permits = (variant.limit() - variant.held()) * variant.names();
         return new Sample(
                 total * 1_000 / millis,
@@ -55,7 +60,13 @@ public record Sample(
                 handOvers.getTotalCount(),
                 handOvers.getValueAtPercentile(50) / 1e3,
                 use.commands() / total,
-                use.cpuMicros() / total);
+                use.cpuMicros() / total,
+                sum(reports, RoundReport::cpuNanos) / 1e3 / total,
+                sum(reports, RoundReport::allocatedBytes) / total);
+    }
+
+    private static double sum(List<RoundReport> reports, ToLongFunction<RoundReport> part) {
+        return reports.stream().mapToLong(part).sum();
     }
 
     private static Histogram merged(List<RoundReport> reports, Function<RoundReport, Histogram> part) {

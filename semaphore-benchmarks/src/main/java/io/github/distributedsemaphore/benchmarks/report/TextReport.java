@@ -27,7 +27,7 @@ public final class TextReport {
             new Column("hand-over p50 us (min..max)", Sample::handOverMicros, true));
 
     private final CellResult result;
-    private final List<Column> ofTheServer;
+    private final List<Column> costs;
 
     /**
      * Makes a report.
@@ -37,9 +37,11 @@ public final class TextReport {
      */
     public TextReport(CellResult result, String workUnit) {
         this.result = result;
-        this.ofTheServer = List.of(
+        this.costs = List.of(
                 new Column(workUnit + "/pair", Sample::commandsPerPair, false),
-                new Column("server us/pair", Sample::serverMicrosPerPair, false));
+                new Column("server us/pair", Sample::serverMicrosPerPair, false),
+                new Column("clients us/pair", Sample::clientMicrosPerPair, false),
+                new Column("clients bytes/pair", Sample::allocatedBytesPerPair, false));
     }
 
     public String text() {
@@ -70,7 +72,7 @@ public final class TextReport {
         if (isHandOver()) {
             columns.addAll(OF_HAND_OVERS);
         }
-        columns.addAll(ofTheServer);
+        columns.addAll(costs);
         return columns;
     }
 

@@ -1,12 +1,17 @@
 package io.github.distributedsemaphore.benchmarks.run;
 
+import com.sun.management.OperatingSystemMXBean;
+import com.sun.management.ThreadMXBean;
 import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.RoundReport;
 import io.github.distributedsemaphore.benchmarks.cells.Variant;
 import io.github.distributedsemaphore.benchmarks.contestants.Contestant;
 import io.github.distributedsemaphore.benchmarks.contestants.Pass;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -49,6 +54,7 @@ final class Round {
 
     /** Opens the barrier, and returns when all threads are through. */
     RoundReport run(long millis) throws InterruptedException {
+        Meter meter = new Meter();
         end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
         go.countDown();
         RoundReport.Builder report = new RoundReport.Builder();
@@ -61,7 +67,46 @@ final class Round {
             }
             runner.addTo(report);
         }
-        return report.build();
+        long allocatedByRunners =
+                runners.stream().mapToLong(runner -> runner.allocatedBytes).sum();
+        return report.build(meter.cpuNanos(), meter.allocatedBytes() + allocatedByRunners);
+    }
+
+    /**
+     * What this process uses from now on. The runners have ended when it is read, so they say themselves what they allocated;
+     * what other threads allocated that have ended meanwhile is not seen.
+     */
+    private static final class Meter {
+        private static final OperatingSystemMXBean SYSTEM =
+                ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+        private static final ThreadMXBean THREADS = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
+
+        private final Map<Long, Long> allocatedBefore = allocatedByThreads();
+        private final long cpuBefore = SYSTEM.getProcessCpuTime();
+
+        static long allocatedByThisThread() {
+            return THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
+        }
+
+        private static Map<Long, Long> allocatedByThreads() {
+            long[] ids = THREADS.getAllThreadIds();
+            long[] bytes = THREADS.getThreadAllocatedBytes(ids);
+            Map<Long, Long> allocated = new HashMap<>();
+            for (int i = 0; i < ids.length; i++) {
+                allocated.put(ids[i], Math.max(0, bytes[i])); // -1: it has just ended
+            }
+            return allocated;
+        }
+
+        long cpuNanos() {
+            return SYSTEM.getProcessCpuTime() - cpuBefore;
+        }
+
+        long allocatedBytes() {
+            return allocatedByThreads().entrySet().stream()
+                    .mapToLong(now -> Math.max(0, now.getValue() - allocatedBefore.getOrDefault(now.getKey(), 0L)))
+                    .sum();
+        }
     }
 
     private final class Runner extends Thread {
@@ -70,6 +115,7 @@ final class Round {
         private final Histogram handOver = RoundReport.histogram();
         private long pairs;
         private long heldNanos;
+        private long allocatedBytes;
         private @Nullable Throwable failure;
 
         Runner(int number) {
@@ -86,6 +132,7 @@ final class Round {
                 for (int name = number % variant.names(); takeTurn(name); name = (name + 1) % variant.names()) {
                     pairs++;
                 }
+                allocatedBytes = Meter.allocatedByThisThread();
             } catch (InterruptedException | RuntimeException | Error e) {
                 failure = e;
             }

@@ -15,7 +15,7 @@ class CellResultTest {
 
     private static List<Sample> rates(double... pairs) {
         return DoubleStream.of(pairs)
-                .mapToObj(rate -> new Sample(rate, 1 / rate, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+                .mapToObj(rate -> new Sample(rate, 1 / rate, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
                 .toList();
     }
 

@@ -28,7 +28,7 @@ class ChartTest {
 
     private static List<Sample> rates(long handOvers, double handOverMicros, double... pairs) {
         return DoubleStream.of(pairs)
-                .mapToObj(rate -> new Sample(rate, 1 / rate, 0, 0, 0, 0, 0, handOvers, handOverMicros, 0, 0))
+                .mapToObj(rate -> new Sample(rate, 1 / rate, 0, 0, 0, 0, 0, handOvers, handOverMicros, 0, 0, 0, 0))
                 .toList();
     }
 
