@@ -115,3 +115,15 @@ build_without_checks() {
   if [[ -t 1 ]]; then printf '\r'; fi
   say "built in $((SECONDS - start)) s"
 }
+
+# provide_command: builds the semaphore command, without the tests, unless that is done and no source has changed since.
+provide_command() {
+  local stamp=semaphore-cli/target/quickstart.stamp
+  if [[ -e semaphore-cli/target/semaphore-cli.jar ]] &&
+    is_newer_than_sources "$stamp" pom.xml .mvn semaphore-*/pom.xml semaphore-*/src/main; then
+    say "built already, nothing has changed since"
+  else
+    install_missing
+    build_without_checks "$stamp" semaphore-cli -Dmaven.test.skip
+  fi
+}

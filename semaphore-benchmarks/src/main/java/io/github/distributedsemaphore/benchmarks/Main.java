@@ -17,6 +17,7 @@ import picocli.CommandLine.Command;
             PostgresCommand.class,
             RabbitCommand.class,
             EngineCommand.class,
+            RunCostCommand.class,
             ScaleCommand.class,
             WorkerCommand.class
         })

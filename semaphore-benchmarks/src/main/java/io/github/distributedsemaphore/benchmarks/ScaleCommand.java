@@ -10,14 +10,11 @@ import io.github.distributedsemaphore.benchmarks.servers.MeasuredServer;
 import io.github.distributedsemaphore.benchmarks.servers.PostgresProcess;
 import io.github.distributedsemaphore.benchmarks.servers.RabbitProcess;
 import io.github.distributedsemaphore.benchmarks.servers.RedisProcess;
-import java.io.IOException;
+import io.github.distributedsemaphore.benchmarks.servers.TemporaryFolder;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -93,15 +90,9 @@ final class ScaleCommand implements Runnable {
         if (restart && !backend.equals(REDIS)) {
             throw wrong("--restart is for redis only");
         }
-        try {
-            Path folder = Files.createTempDirectory("scale");
-            try (MeasuredServer server = start(folder)) {
-                measure(server);
-            } finally {
-                delete(folder);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        try (TemporaryFolder folder = TemporaryFolder.create("scale");
+                MeasuredServer server = start(folder.path())) {
+            measure(server);
         } catch (InterruptedException e) {
             throw new BrokenRunException("interrupted", e);
         }
@@ -125,12 +116,6 @@ final class ScaleCommand implements Runnable {
             case "postgresql" -> new PostgresProcess(folder, 3 * clients + 10, PostgresProcess.Counted.COMMITS);
             default -> throw wrong("'" + backend + "' is no backend; there are: redis, rabbitmq, consul, postgresql");
         };
-    }
-
-    private static void delete(Path folder) throws IOException {
-        try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted((a, b) -> b.compareTo(a)).forEach(file -> file.toFile().delete());
-        }
     }
 
     private void measure(MeasuredServer server) throws InterruptedException {

@@ -9,18 +9,14 @@ import io.github.distributedsemaphore.benchmarks.cells.Sample;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
 import io.github.distributedsemaphore.benchmarks.cells.Variant;
 import io.github.distributedsemaphore.benchmarks.servers.MeasuredServer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import io.github.distributedsemaphore.benchmarks.servers.TemporaryFolder;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.Stream;
 
 /** Measures one cell: all variants in turn, round after round, each first in another round. For one thread. */
 public final class CellRun implements AutoCloseable {
@@ -29,7 +25,7 @@ public final class CellRun implements AutoCloseable {
     private final RunSettings settings;
     private final Progress progress;
     private final long millis;
-    private final Path folder;
+    private final TemporaryFolder folder = TemporaryFolder.create("bench");
     private final Map<String, Stage> stages = new LinkedHashMap<>();
     private final List<MeasuredServer> servers = new ArrayList<>();
     private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
@@ -42,11 +38,6 @@ public final class CellRun implements AutoCloseable {
         this.settings = settings;
         this.progress = progress;
         this.millis = settings.roundMillis(cell);
-        try {
-            folder = Files.createTempDirectory("bench");
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /**
@@ -77,10 +68,10 @@ public final class CellRun implements AutoCloseable {
     private void open(Crew crew, Variant variant) {
         progress.show(cell.name(), "preparing " + variant.name());
         if (servers.isEmpty() || cell.ownServers()) {
-            servers.add(backend.start(cell, folder));
+            servers.add(backend.start(cell, folder.path()));
         }
         MeasuredServer server = servers.get(servers.size() - 1);
-        Path file = folder.resolve("watch-" + stages.size());
+        Path file = folder.path().resolve("watch-" + stages.size());
         Stage stage = new Stage(server, HolderWatch.open(file, variant), new Bystanders(server));
         stages.put(variant.name(), stage);
         samples.put(variant.name(), new ArrayList<>());
@@ -139,11 +130,6 @@ public final class CellRun implements AutoCloseable {
     @Override
     public void close() {
         servers.forEach(MeasuredServer::close);
-        try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted(Comparator.reverseOrder())
-                    .forEach(file -> file.toFile().delete());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        folder.close();
     }
 }
