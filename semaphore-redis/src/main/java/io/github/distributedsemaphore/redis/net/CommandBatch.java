@@ -12,11 +12,11 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -29,13 +29,15 @@ import org.jspecify.annotations.Nullable;
  * #add} returned. For one thread.
  */
 public final class CommandBatch {
-    private static final int USUAL_LENGTH = 512;
-    private static final byte[] END = {'\r', '\n'};
+    private static final int USUAL_LENGTH = 1024;
+    private static final int LONGEST_LINE = 13; // a type, at most ten digits, and an end
 
     private final List<RedisCommand<String, String, Reply>> commands = new ArrayList<>();
 
     /** What goes over the wire, in the form of the Redis serialization protocol. */
-    private final ByteArrayOutputStream text = new ByteArrayOutputStream(USUAL_LENGTH);
+    private byte[] text = new byte[USUAL_LENGTH];
+
+    private int length;
 
     private final List<ReplyOutput> outputs = new ArrayList<>();
 
@@ -58,14 +60,35 @@ public final class CommandBatch {
     /** Encoded before its length is said, so that the two agree whatever it is. */
     private void word(byte[] word) {
         line('$', word.length);
-        text.writeBytes(word);
-        text.writeBytes(END);
+        makeRoom(word.length + 2);
+        System.arraycopy(word, 0, text, length, word.length);
+        length += word.length;
+        end();
     }
 
     private void line(char type, int number) {
-        text.write(type);
-        text.writeBytes(Integer.toString(number).getBytes(StandardCharsets.US_ASCII));
-        text.writeBytes(END);
+        makeRoom(LONGEST_LINE);
+        text[length++] = (byte) type;
+        digits(number);
+        end();
+    }
+
+    private void digits(int number) {
+        if (number >= 10) {
+            digits(number / 10);
+        }
+        text[length++] = (byte) ('0' + number % 10);
+    }
+
+    private void end() {
+        text[length++] = '\r';
+        text[length++] = '\n';
+    }
+
+    private void makeRoom(int bytes) {
+        if (text.length - length < bytes) {
+            text = Arrays.copyOf(text, Math.max(2 * text.length, length + bytes));
+        }
     }
 
     private int expectReply(ProtocolKeyword verb) {
@@ -83,7 +106,7 @@ public final class CommandBatch {
 
         @Override
         public void encode(ByteBuf wire) {
-            wire.writeBytes(text.toByteArray());
+            wire.writeBytes(text, 0, length);
         }
     }
 
@@ -155,7 +178,8 @@ public final class CommandBatch {
     CommandBatch again() {
         CommandBatch copy = new CommandBatch();
         commands.forEach(command -> copy.expectReply(command.getType()));
-        copy.text.writeBytes(text.toByteArray());
+        copy.text = Arrays.copyOf(text, length);
+        copy.length = length;
         copy.multi = multi;
         copy.exec = exec;
         copy.moves = moves;

@@ -83,6 +83,20 @@ class CommandBatchTest {
                 .containsExactlyElementsOf(words);
     }
 
+    /** What is written grows beyond the first kilobyte, at any byte of a command. */
+    @Test
+    void wordsOfAnyLengthArriveAsTheyAre() {
+        IntStream lengths =
+                IntStream.concat(IntStream.rangeClosed(880, 1_060), IntStream.of(0, 9, 10, 99, 100, 70_000));
+        lengths.mapToObj("x"::repeat).forEach(word -> {
+            CommandBatch batch = new CommandBatch();
+            batch.add(RedisVerb.HSET, key, "long", word);
+            batch.add(RedisVerb.HGET, key, "long");
+
+            assertThat(wire.ask(batch, soon()).get(1).text()).isEqualTo(word);
+        });
+    }
+
     /** A word that is no text is written with a question mark, and as long as its length says. */
     @Test
     void halfACharacterDisturbsNothing() {
