@@ -130,10 +130,7 @@ final class ClusterHistory {
         boolean exposed = fault.faults().stream()
                 .map(guarantees::exposure)
                 .anyMatch(exposure -> exposure.allowsOverlap() && exposure.covers(overlap));
-        List<Violation> violations =
-                HistoryChecks.violationsButRefusals(history, guarantees.has(Capability.FENCING)).stream()
-                        .filter(violation -> !(exposed && isExcused(violation)))
-                        .toList();
+        List<Violation> violations = violations(history, guarantees.has(Capability.FENCING), exposed, strikes);
         figures = ClusterFigures.of(fault, strikes, repairs, history, length, violations.size());
         System.out.println(form + ", " + figures.line(violations));
         if (!violations.isEmpty()) {
@@ -147,16 +144,25 @@ final class ClusterHistory {
         return Optional.ofNullable(figures);
     }
 
+    /** Where the fault may have two in one slot they are not wrong. A slot above the limit is. */
+    static List<Violation> violations(History history, boolean fencing, boolean exposed, List<Strike> strikes) {
+        return exposed
+                ? HistoryChecks.violationsButOverlaps(history, fencing).stream()
+                        .filter(violation -> !isOfReplacedNode(violation, strikes))
+                        .toList()
+                : HistoryChecks.violationsButRefusals(history, fencing);
+    }
+
     /**
      * Where two nodes grant at a time, the one that was replaced gives out epochs below those of the other: by them a resource that
      * compares fences turns its clients away.
      */
-    private boolean isExcused(Violation violation) {
-        boolean whileStruck =
-                strikes.stream().anyMatch(strike -> strike.begun() < violation.at() && violation.at() < strike.whole());
+    private static boolean isOfReplacedNode(Violation violation, List<Strike> strikes) {
         boolean lower =
                 violation.rule().equals(RISING_EPOCHS) && !violation.message().contains("is not unique");
-        return violation.rule().equals(SAFETY) || (lower && whileStruck);
+        return lower
+                && strikes.stream()
+                        .anyMatch(strike -> strike.begun() < violation.at() && violation.at() < strike.whole());
     }
 
     /** A history counts only if it could have failed: all permits were held at once, and there was traffic to disturb. */
