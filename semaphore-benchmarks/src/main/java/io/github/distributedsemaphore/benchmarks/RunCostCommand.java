@@ -156,10 +156,16 @@ final class RunCostCommand implements Runnable {
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().put("LC_ALL", "C.UTF-8");
         Process process = builder.start();
-        boolean done = process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        boolean done;
+        try {
+            done = process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        } finally {
+            // The shell's children would go on without it.
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
         String said = Files.readString(output).strip();
         if (!done || process.exitValue() != 0) {
-            process.destroyForcibly();
             throw new BrokenRunException("'" + String.join(" ", words) + "' (" + name + "): " + said);
         }
         double[] seconds = Stream.of(said.substring(said.lastIndexOf('\n') + 1).split(" "))
