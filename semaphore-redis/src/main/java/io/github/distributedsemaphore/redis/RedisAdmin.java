@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
@@ -10,6 +11,7 @@ import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.WireException;
@@ -36,11 +38,13 @@ final class RedisAdmin implements BackendAdmin {
     private final ExclusiveWire transactions;
     private final RedisNames names;
     private final String prefix;
+    private final Replicas replicas;
 
-    RedisAdmin(ExclusiveWire transactions, String prefix) {
+    RedisAdmin(ExclusiveWire transactions, RedisSettings settings) {
         this.transactions = transactions;
+        this.prefix = settings.prefix();
         this.names = new RedisNames(transactions, prefix);
-        this.prefix = prefix;
+        this.replicas = settings.replicas(settings.timeout());
     }
 
     @Override
@@ -64,7 +68,7 @@ final class RedisAdmin implements BackendAdmin {
         // Only to find something foreign under the other keys now rather than later.
         int epochs = batch.add(RedisVerb.HLEN, layout.epochs());
         int queue = batch.add(RedisVerb.ZCARD, layout.waiters());
-        Replies replies = wire.ask(batch, deadline);
+        Replies replies = before(batch, wire, deadline);
         Control found = Control.parse(layout, replies.get(control));
         if (found != null) {
             if (found.limit() != limit) {
@@ -142,7 +146,7 @@ final class RedisAdmin implements BackendAdmin {
             CommandBatch batch = watched(layout);
             int control = Control.read(batch, layout);
             int all = Control.readAll(batch, layout);
-            Replies replies = wire.ask(batch, deadline);
+            Replies replies = before(batch, wire, deadline);
             Control found = Control.parse(layout, replies.get(control));
             if (found == null) {
                 if (Control.isForeign(replies.get(all))) {
@@ -173,7 +177,7 @@ final class RedisAdmin implements BackendAdmin {
             CommandBatch batch = watched(layout);
             // Not parsed: to destroy is the repair of one that is damaged.
             int all = Control.readAll(batch, layout);
-            Reply found = wire.ask(batch, deadline).get(all);
+            Reply found = before(batch, wire, deadline).get(all);
             if (Control.isForeign(found)) {
                 throw Control.foreign(layout);
             }
@@ -211,11 +215,31 @@ final class RedisAdmin implements BackendAdmin {
         return batch;
     }
 
-    /** Does a transaction and tells waiting clients. */
-    private static boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
+    /** Looks before a change, also whether what the change needs afterwards is allowed. */
+    private Replies before(CommandBatch batch, RedisWire wire, Deadline deadline) {
+        int right = replicas.askForRight(batch);
+        Replies replies = wire.ask(batch, deadline);
+        replicas.requireRight(replies, right);
+        return replies;
+    }
+
+    /** Does a transaction and tells waiting clients. A change that too few replicas have may be gone after a fail-over. */
+    private boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
         transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Ledger.Offer.HINT);
         transaction.exec();
-        return wire.ask(transaction, deadline).committed();
+        int confirmed = replicas.ask(transaction);
+        Replies replies = wire.ask(transaction, deadline);
+        if (!replies.committed()) {
+            return false;
+        }
+        try {
+            replicas.require(replies, confirmed);
+        } catch (RedisErrorException e) {
+            throw new OutcomeUnknownException(
+                    layout.what() + ": Redis says '" + e.getMessage() + "'; a fail-over may undo the change: repeat it",
+                    e);
+        }
+        return true;
     }
 
     @Override

@@ -48,7 +48,7 @@ final class RedisBackend implements SemaphoreBackend {
         this.connections = new RedisConnections(settings.servers(), true);
         this.channels = new RedisChannels(connections);
         this.transactions = new ExclusiveWire(connections);
-        this.admin = new RedisAdmin(transactions, settings.prefix());
+        this.admin = new RedisAdmin(transactions, settings);
         this.described = describe(Optional.empty());
     }
 

@@ -9,7 +9,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -68,13 +70,18 @@ class ReplicationTest {
         master.close();
     }
 
-    /** A session of a client that finds its server where the relay leads. */
-    private BackendSession session(String... settings) {
+    /** A client that finds its server where the relay leads. */
+    private SemaphoreBackend backend(String... settings) {
         String uri = clients.uri() + "?prefix=" + PREFIX + "&detection=1m&" + String.join("&", settings);
         SemaphoreBackend backend =
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
         open.add(backend);
         backend.admin().create("jobs", 1);
+        return backend;
+    }
+
+    private BackendSession session(String... settings) {
+        SemaphoreBackend backend = backend(settings);
         BackendSession session = backend.open("jobs", new Redis.Ear());
         open.add(session);
         return session;
@@ -248,5 +255,24 @@ class ReplicationTest {
                 .ignoreExceptions()
                 .until(() -> session.resolve(one).answers().get(0) instanceof Answer.Granted);
         assertThat(held(atReplica)).isEqualTo(1);
+    }
+
+    @Test
+    void aLimitThatTheReplicaDoesNotConfirmIsNotPromised() {
+        BackendAdmin admin = backend("minReplicas=1").admin();
+        stallReplication();
+        assertThatThrownBy(() -> admin.resize("jobs", 2))
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("0 of the 1 replicas")
+                .hasMessageContaining("repeat it");
+        assertThatThrownBy(() -> admin.create("others", 3)).isInstanceOf(OutcomeUnknownException.class);
+        assertThatThrownBy(() -> admin.destroy("jobs")).isInstanceOf(OutcomeUnknownException.class);
+
+        replication.redirect(master.uri());
+        await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> admin.create("jobs", 4));
+        failOver();
+        await().atMost(Duration.ofSeconds(60))
+                .ignoreExceptions()
+                .until(() -> admin.describe("jobs").orElseThrow().limit() == 4);
     }
 }

@@ -211,7 +211,12 @@ class RightsTest {
     void theConfirmationOfReplicasNeedsOneMore() {
         allow("least", documented());
         SemaphoreBackend backend = as("least", "", "minReplicas=1");
-        backend.admin().create("jobs", 1);
+        assertThatThrownBy(() -> backend.admin().create("jobs", 1))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("wait");
+        assertThat(as("least", "").admin().create("jobs", 1))
+                .as("nothing was made")
+                .isTrue();
         BackendSession session = session(backend, "jobs");
         assertThatThrownBy(() -> take(session, 1))
                 .isInstanceOf(BackendAccessException.class)

@@ -19,6 +19,23 @@ public record Replicas(int needed, Duration atMost) {
                 : batch.add(RedisVerb.WAIT, Integer.toString(needed), Long.toString(atMost.toMillis()));
     }
 
+    /** Adds a question that waits for nobody, before a change: it fails where the user may not ask. Returns its index. */
+    public int askForRight(CommandBatch batch) {
+        return needed == 0 ? NOT_ASKED : batch.add(RedisVerb.WAIT, "0", "0");
+    }
+
+    /**
+     * Looks at the answer.
+     *
+     * @param index what {@link #askForRight} returned
+     * @throws RedisErrorException if the user may not ask
+     */
+    public void requireRight(Replies replies, int index) {
+        if (index != NOT_ASKED) {
+            replies.get(index);
+        }
+    }
+
     /**
      * Looks at the answer.
      *
