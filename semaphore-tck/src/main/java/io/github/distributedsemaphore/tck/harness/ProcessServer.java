@@ -229,7 +229,7 @@ public final class ProcessServer implements AutoCloseable {
      */
     public void stop(String signal) {
         run(List.of("kill", "-" + signal, Long.toString(process().pid())), "");
-        awaitEnd(process().toHandle());
+        awaitExit();
     }
 
     /**
@@ -248,13 +248,13 @@ public final class ProcessServer implements AutoCloseable {
     private void destroy() {
         List<ProcessHandle> all = family();
         all.forEach(ProcessHandle::destroyForcibly);
-        all.forEach(this::awaitEnd);
-        // Its handle knows of its end a moment before the process itself has an exit status.
-        awaitEnd(process().pid(), process()::isAlive);
+        all.forEach(one -> awaitEnd(one.pid(), one::isAlive));
+        awaitExit();
     }
 
-    private void awaitEnd(ProcessHandle one) {
-        awaitEnd(one.pid(), one::isAlive);
+    /** Its handle knows of its end a moment before the process itself, which {@link #start} asks. */
+    private void awaitExit() {
+        awaitEnd(process().pid(), process()::isAlive);
     }
 
     private void awaitEnd(long pid, BooleanSupplier isAlive) {
