@@ -62,6 +62,18 @@ public final class Agent extends AgentControl {
     }
 
     /**
+     * Changes a limit.
+     *
+     * @param name the semaphore
+     * @param limit its new limit
+     */
+    public void resize(String name, int limit) {
+        JsonObject request = AgentJson.named(name);
+        request.addProperty("limit", limit);
+        call("resize", request);
+    }
+
+    /**
      * Takes permits, waiting for them.
      *
      * @param name the semaphore

@@ -43,6 +43,9 @@ final class AgentCommands {
                                 .create(
                                         text(request, "name"),
                                         request.get("limit").getAsInt()));
+            case "resize" ->
+                client().admin()
+                        .resize(text(request, "name"), request.get("limit").getAsInt());
             case "resizeForEver" -> resizeForEver(request);
             case "acquire" -> acquire(request, answer);
             case "release" -> release(held(request), answer);

@@ -39,7 +39,11 @@ public enum ClusterFault {
     /** The leader's line is slow and loses packets. */
     LEADER_SLOW,
     /** The leader and a client that holds a permit are killed at once. */
-    LEADER_AND_HOLDER_KILLED;
+    LEADER_AND_HOLDER_KILLED,
+    /** The leader is killed, and starts again with its data, while a client changes the limit again and again. */
+    LEADER_KILLED_WHILE_RESIZED,
+    /** As {@link #PARTITION_WITH_A_CLIENT}, while a client on either side changes the limit again and again. */
+    PARTITION_WHILE_RESIZED;
 
     /** The faults that a backend may declare an exposure for, one of which this is for its clients. */
     List<Fault> faults() {
@@ -53,6 +57,11 @@ public enum ClusterFault {
 
     /** Whether it makes others take over if it lasts long enough. */
     boolean strikesTheLeader() {
-        return name().contains("LEADER") || this == PARTITION_WITH_A_CLIENT || this == ROLLING_RESTART;
+        return name().contains("LEADER") || name().startsWith("PARTITION") || this == ROLLING_RESTART;
+    }
+
+    /** Whether a client changes the limit meanwhile. */
+    boolean resizes() {
+        return name().endsWith("WHILE_RESIZED");
     }
 }

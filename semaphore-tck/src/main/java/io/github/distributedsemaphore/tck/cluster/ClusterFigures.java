@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param keptOver how many of them their holders kept
  * @param overlaps how many pairs of holders were entitled to one slot at one time
  * @param longestOverlapMillis for how long at most
+ * @param aboveLimit how many slots were granted above a limit that was set, which a fail-over may undo
  * @param violations what breaks a rule beyond what the backend declares
  */
 record ClusterFigures(
@@ -48,8 +49,9 @@ record ClusterFigures(
         long outageWorstMillis,
         long heldOver,
         long keptOver,
-        long overlaps,
+        int overlaps,
         long longestOverlapMillis,
+        int aboveLimit,
         int violations) {
     private static final double MILLIS = 1_000_000;
 
@@ -93,10 +95,9 @@ record ClusterFigures(
                 millis(outages.get(outages.size() - 1).length()),
                 over.size(),
                 over.stream().filter(kept -> kept).count(),
-                HistoryChecks.violationsButRefusals(history, false).stream()
-                        .filter(violation -> violation.rule().equals(ClusterHistory.SAFETY))
-                        .count(),
+                HistoryChecks.overlaps(history),
                 HistoryChecks.longestOverlap(history).toMillis(),
+                HistoryChecks.grantsAboveLimit(history),
                 violations);
     }
 
@@ -169,7 +170,7 @@ record ClusterFigures(
         return String.format(
                 Locale.ROOT,
                 "%s: %d strikes, %d new leaders, %d grants (%.1f a second), nobody was granted anything for %d ms (median)"
-                        + " and %d ms (longest), %d of %d permits kept, %d overlaps of at most %d ms, %d violations%s",
+                        + " and %d ms (longest), %d of %d permits kept, %d overlaps of at most %d ms, %d slots above the limit, %d violations%s",
                 fault,
                 strikes,
                 newLeaders,
@@ -181,6 +182,7 @@ record ClusterFigures(
                 heldOver,
                 overlaps,
                 longestOverlapMillis,
+                aboveLimit,
                 violations,
                 found.isEmpty() ? "" : ": " + found.get(0));
     }

@@ -29,10 +29,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Records what clients on hosts of their own do while one kind of fault strikes a cluster again and again, and judges it. */
 final class ClusterHistory {
-    /** The rule that no two holders share a slot. */
-    static final String SAFETY = "1.2";
-
-    private static final String RISING_EPOCHS = "7.1";
     private static final int LIMIT = 6;
     private static final int BRIEF = 4;
     private static final int LASTING = 2;
@@ -105,7 +101,7 @@ final class ClusterHistory {
             pause(CALM.toMillis());
             long calm = System.nanoTime();
             do {
-                strike();
+                strike(agents);
                 pause(1 + random.nextInt(GAP_MILLIS));
             } while (System.nanoTime() - calm < length.toNanos());
             pause(CALM.toMillis());
@@ -130,7 +126,8 @@ final class ClusterHistory {
         boolean exposed = fault.faults().stream()
                 .map(guarantees::exposure)
                 .anyMatch(exposure -> exposure.allowsOverlap() && exposure.covers(overlap));
-        List<Violation> violations = violations(history, guarantees.has(Capability.FENCING), exposed, strikes);
+        List<Violation> violations =
+                ClusterChecks.violations(history, guarantees.has(Capability.FENCING), exposed, strikes);
         figures = ClusterFigures.of(fault, strikes, repairs, history, length, violations.size());
         System.out.println(form + ", " + figures.line(violations));
         if (!violations.isEmpty()) {
@@ -142,27 +139,6 @@ final class ClusterHistory {
     /** What it came to, also if it broke a rule; empty if it did not come to its end. */
     Optional<ClusterFigures> figures() {
         return Optional.ofNullable(figures);
-    }
-
-    /** Where the fault may have two in one slot they are not wrong. A slot above the limit is. */
-    static List<Violation> violations(History history, boolean fencing, boolean exposed, List<Strike> strikes) {
-        return exposed
-                ? HistoryChecks.violationsButOverlaps(history, fencing).stream()
-                        .filter(violation -> !isOfReplacedNode(violation, strikes))
-                        .toList()
-                : HistoryChecks.violationsButRefusals(history, fencing);
-    }
-
-    /**
-     * Where two nodes grant at a time, the one that was replaced gives out epochs below those of the other: by them a resource that
-     * compares fences turns its clients away.
-     */
-    private static boolean isOfReplacedNode(Violation violation, List<Strike> strikes) {
-        boolean lower =
-                violation.rule().equals(RISING_EPOCHS) && !violation.message().contains("is not unique");
-        return lower
-                && strikes.stream()
-                        .anyMatch(strike -> strike.begun() < violation.at() && violation.at() < strike.whole());
     }
 
     /** A history counts only if it could have failed: all permits were held at once, and there was traffic to disturb. */
@@ -188,6 +164,20 @@ final class ClusterHistory {
         }
     }
 
+    private void strike(List<Agent> agents) {
+        if (!fault.resizes()) {
+            strike();
+            return;
+        }
+        Agent admin = agents.get(random.nextInt(agents.size()));
+        Resizing resizing = new Resizing(admin, name, LIMIT, killed, random.nextLong());
+        try {
+            strike();
+        } finally {
+            resizing.end();
+        }
+    }
+
     private void strike() {
         Node leader = leader();
         List<Node> followers =
@@ -199,7 +189,7 @@ final class ClusterHistory {
         int millis = lasts ? bound + random.nextInt(bound) : SHORTEST_FAULT_MILLIS + random.nextInt(bound / 2);
         boolean newLeader = false;
         switch (fault) {
-            case LEADER_KILLED -> newLeader = whileDown(List.of(leader), millis, leader);
+            case LEADER_KILLED, LEADER_KILLED_WHILE_RESIZED -> newLeader = whileDown(List.of(leader), millis, leader);
             case FOLLOWER_KILLED -> newLeader = whileDown(List.of(follower), millis, leader);
             case ALL_KILLED -> newLeader = whileDown(cluster.nodes(), SHORTEST_FAULT_MILLIS, leader);
             case ROLLING_RESTART -> {
@@ -259,7 +249,7 @@ final class ClusterHistory {
             case LEADER_MUTE -> network.lose(leading, peers);
             case LEADER_ALONE -> network.separate(leading, allBut(leading));
             case FOLLOWER_ALONE -> network.separate(List.of(follower.host()), allBut(List.of(follower.host())));
-            case PARTITION_WITH_A_CLIENT -> {
+            case PARTITION_WITH_A_CLIENT, PARTITION_WHILE_RESIZED -> {
                 List<Host> side = List.of(leader.host(), hosts.get(random.nextInt(hosts.size())));
                 network.separate(side, allBut(side));
             }

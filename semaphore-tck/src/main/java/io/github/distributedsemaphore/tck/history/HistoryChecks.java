@@ -164,6 +164,26 @@ public final class HistoryChecks {
     }
 
     /**
+     * Returns how often somebody became entitled to a slot that another one was still entitled to.
+     *
+     * @param history what happened
+     * @return from 0
+     */
+    public static int overlaps(History history) {
+        return OverlapCheck.overlaps(Interval.of(history, 0)).size();
+    }
+
+    /**
+     * Returns how many slots were granted above the limit that was in force.
+     *
+     * @param history what happened
+     * @return from 0
+     */
+    public static int grantsAboveLimit(History history) {
+        return OverlapCheck.removedSlots(history).size();
+    }
+
+    /**
      * Returns for how long at most permits lay free while somebody waited for them and nobody was let in.
      *
      * @param history what happened, without a resize

@@ -63,6 +63,25 @@ public final class HistoryRecorder {
     }
 
     /**
+     * Adds a change of the limit that has just returned.
+     *
+     * @param limit the new limit
+     * @param invoked when it was called, on the scale of {@link System#nanoTime}
+     * @param outcome how it ended
+     */
+    public void resized(int limit, long invoked, Operation.Outcome outcome) {
+        add(new Operation(
+                "admin",
+                Operation.Kind.RESIZE,
+                invoked,
+                System.nanoTime(),
+                outcome,
+                limit,
+                List.of(),
+                Operation.NEVER));
+    }
+
+    /**
      * Numbers a permit of a client that has no log here.
      *
      * @param slot its slot

@@ -134,15 +134,7 @@ final class FaultStrikes {
             // Others changed the semaphore all the time until the time of the call was over. It did nothing.
             return false;
         }
-        recorder.add(new Operation(
-                "admin",
-                Operation.Kind.RESIZE,
-                invoked,
-                System.nanoTime(),
-                outcome,
-                limit,
-                List.of(),
-                Operation.NEVER));
+        recorder.resized(limit, invoked, outcome);
         return outcome == Operation.Outcome.OK;
     }
 }

@@ -65,6 +65,7 @@ class ClusterPageTest {
 
     private static String row(JsonObject history) {
         long overlaps = number(history, "overlaps");
+        long aboveLimit = history.has("aboveLimit") ? number(history, "aboveLimit") : 0;
         return String.format(
                 Locale.ROOT,
                 "| %s | %d (%d; %d) | %.0f | %.1f s, %.1f s | %d of %d | %s | %d |%n",
@@ -77,11 +78,14 @@ class ClusterPageTest {
                 number(history, "outageWorstMillis") / 1_000.0,
                 number(history, "keptOver"),
                 number(history, "heldOver"),
-                overlaps == 0
-                        ? "none"
-                        : overlaps + ", "
-                                + String.format(
-                                        Locale.ROOT, "%.1f s", number(history, "longestOverlapMillis") / 1_000.0),
+                (overlaps == 0
+                                ? "none"
+                                : overlaps + ", "
+                                        + String.format(
+                                                Locale.ROOT,
+                                                "%.1f s",
+                                                number(history, "longestOverlapMillis") / 1_000.0))
+                        + (aboveLimit == 0 ? "" : "; " + aboveLimit + " above the limit"),
                 number(history, "violations"));
     }
 

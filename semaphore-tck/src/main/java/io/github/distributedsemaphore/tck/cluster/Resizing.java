@@ -1,0 +1,83 @@
+package io.github.distributedsemaphore.tck.cluster;
+
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentException;
+import io.github.distributedsemaphore.tck.history.HistoryRecorder;
+import io.github.distributedsemaphore.tck.history.Operation.Outcome;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+/** A client that changes the limit of a semaphore again and again, to lower ones and back, and records each change. */
+final class Resizing {
+    private static final int GAP_MILLIS = 200;
+
+    private final Agent agent;
+    private final String semaphore;
+    private final int limit;
+    private final HistoryRecorder recorder;
+    private final Random random;
+    private final Thread thread = new Thread(this::goOn, "tck-resizing");
+    private volatile boolean ended;
+
+    /**
+     * Begins.
+     *
+     * @param agent the client
+     * @param semaphore its name
+     * @param limit its limit, the highest that there will be
+     * @param recorder takes what is done
+     * @param seed of the limits
+     */
+    Resizing(Agent agent, String semaphore, int limit, HistoryRecorder recorder, long seed) {
+        this.agent = agent;
+        this.semaphore = semaphore;
+        this.limit = limit;
+        this.recorder = recorder;
+        this.random = new Random(seed);
+        thread.start();
+    }
+
+    private void goOn() {
+        try {
+            while (!ended) {
+                boolean unused = resize(1 + random.nextInt(limit));
+                TimeUnit.MILLISECONDS.sleep(random.nextInt(GAP_MILLIS));
+            }
+        } catch (InterruptedException e) {
+            // It is told to end.
+        }
+    }
+
+    /** Whether the limit is this one now, for certain. */
+    private boolean resize(int wanted) {
+        long invoked = System.nanoTime();
+        Outcome outcome = Outcome.OK;
+        try {
+            agent.resize(semaphore, wanted);
+        } catch (AgentException e) {
+            if (e.was(BackendUnavailableException.class)) {
+                return false;
+            }
+            if (!e.was(OutcomeUnknownException.class)) {
+                throw e;
+            }
+            outcome = Outcome.UNKNOWN;
+        }
+        recorder.resized(wanted, invoked, outcome);
+        return outcome == Outcome.OK;
+    }
+
+    /** Ends, and gives the semaphore the limit that it had. */
+    void end() {
+        ended = true;
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+        ClusterHistory.await("the limit is what it was", () -> resize(limit));
+    }
+}
