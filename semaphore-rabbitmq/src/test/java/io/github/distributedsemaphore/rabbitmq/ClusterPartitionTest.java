@@ -2,6 +2,10 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.tck.cluster.Cluster;
 import io.github.distributedsemaphore.tck.cluster.ClusterTck;
 import io.github.distributedsemaphore.tck.cluster.Host;
@@ -22,13 +26,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
  * Three brokers with slots in quorum queues, under partitions. Only with {@code -Dtck.clusters=true}; with {@code -Dtck.khepri=true} the
- * brokers, which must be of version 4 then, keep their metadata in Khepri.
+ * brokers, which must be of version 4 then, keep their metadata in Khepri. {@code -Dtck.partitions=ignore} or {@code autoheal} sets what
+ * the nodes do in a partition, {@code pause_minority} by default.
  */
 class ClusterPartitionTest extends ClusterTck {
     @Override
@@ -40,6 +46,8 @@ class ClusterPartitionTest extends ClusterTck {
 
     private static final class Brokers implements Cluster {
         private static final int SIZE = 3;
+        private static final int REPLY_MILLIS = 3_000;
+        private static final int REPLICAS_MILLIS = 5_000;
         /** The function has another name since 3.12. */
         private static final String RUNNING = "case erlang:function_exported(rabbit_nodes, list_running, 0) of"
                 + " true -> rabbit_nodes:list_running(); false -> rabbit_nodes:all_running() end";
@@ -47,6 +55,7 @@ class ClusterPartitionTest extends ClusterTck {
         private static final Pattern NAME = Pattern.compile("rabbit@([0-9.]+)");
 
         private static final boolean KHEPRI = Boolean.getBoolean("tck.khepri");
+        private static final String PARTITIONS = System.getProperty("tck.partitions", "pause_minority");
 
         private final Path folder = Files.createTempDirectory("rabbitmq-cluster");
         private final String cookie = UUID.randomUUID().toString();
@@ -80,7 +89,7 @@ class ClusterPartitionTest extends ClusterTck {
             List<String> lines = new ArrayList<>(List.of(
                     "loopback_users = none",
                     "listeners.tcp.1 = " + host.address() + ":5672",
-                    "cluster_partition_handling = pause_minority",
+                    "cluster_partition_handling = " + PARTITIONS,
                     // By default it is 60 seconds.
                     "net_ticktime = 5",
                     "cluster_formation.peer_discovery_backend = classic_config"));
@@ -88,9 +97,16 @@ class ClusterPartitionTest extends ClusterTck {
                 lines.add("cluster_formation.classic_config.nodes." + (i + 1) + " = " + name(hosts.get(i)));
             }
             Files.write(home.resolve("rabbitmq.conf"), lines);
+            // A stream's leader calls its replicas by the host name first, which all nodes share here and which leads
+            // nowhere.
+            Files.writeString(
+                    home.resolve("inetrc"),
+                    "{lookup, [file, native]}.\n{host, {" + host.address().replace('.', ',') + "}, [\"" + hostName()
+                            + "\"]}.\n");
             Map<String, String> environment = Map.ofEntries(
                     Map.entry("HOME", folder.toString()),
                     Map.entry("ERL_EPMD_ADDRESS", host.address()),
+                    Map.entry("ERL_INETRC", home.resolve("inetrc").toString()),
                     // So that the script becomes the broker, and does not stand before it.
                     Map.entry("RUNNING_UNDER_SYSTEMD", "true"),
                     Map.entry("RABBITMQ_USE_LONGNAME", "true"),
@@ -107,6 +123,12 @@ class ClusterPartitionTest extends ClusterTck {
                     Map.entry("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "+sbwt none"));
             List<String> broker = List.of(RabbitNode.SCRIPTS + "/rabbitmq-server");
             return new Node(host, home, List.of(List.of("epmd"), broker), environment);
+        }
+
+        private static String hostName() throws IOException {
+            return Files.readString(Path.of("/proc/sys/kernel/hostname"))
+                    .strip()
+                    .replaceAll("[.].*", "");
         }
 
         private static String name(Host host) {
@@ -161,7 +183,7 @@ class ClusterPartitionTest extends ClusterTck {
             Matcher version =
                     Pattern.compile("[0-9]+[.][0-9]+[.][0-9]+").matcher(eval(nodes.get(0), "rabbit_misc:version()"));
             return "RabbitMQ " + (version.find() ? version.group() : "of an unknown version")
-                    + (KHEPRI ? " with Khepri" : " with Mnesia") + ", three nodes, quorum slots, pause_minority";
+                    + (KHEPRI ? " with Khepri" : " with Mnesia") + ", three nodes, quorum slots, " + PARTITIONS;
         }
 
         @Override
@@ -212,12 +234,52 @@ class ClusterPartitionTest extends ClusterTck {
 
         @Override
         public boolean isWhole() {
-            return nodes.stream().allMatch(node -> isRunning(node, SIZE));
+            return nodes.stream().allMatch(node -> isRunning(node, SIZE)) && hasStreams();
+        }
+
+        /** A stream that is made now can be read at each node, as epochs are: the broker's coordinator of streams may be away for long. */
+        private boolean hasStreams() {
+            String stream = "whole-" + UUID.randomUUID();
+            long begun = System.nanoTime();
+            try (Connection connection = connect(nodes.get(0));
+                    Channel channel = connection.createChannel()) {
+                channel.queueDeclare(stream, true, false, false, Map.of("x-queue-type", "stream"));
+                boolean readable = false;
+                while (!readable && System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(REPLICAS_MILLIS)) {
+                    readable = nodes.stream().allMatch(node -> isReadable(node, stream));
+                }
+                channel.queueDelete(stream);
+                return readable;
+            } catch (IOException | TimeoutException | ShutdownSignalException e) {
+                return false;
+            }
+        }
+
+        private static boolean isReadable(Node node, String stream) {
+            try (Connection connection = connect(node);
+                    Channel channel = connection.createChannel()) {
+                channel.basicQos(1);
+                channel.basicConsume(stream, false, (tag, message) -> {}, tag -> {});
+                return true;
+            } catch (IOException | TimeoutException | ShutdownSignalException e) {
+                return false;
+            }
+        }
+
+        private static Connection connect(Node node) throws IOException, TimeoutException {
+            ConnectionFactory factory = new ConnectionFactory();
+            factory.setHost(node.host().address());
+            factory.setAutomaticRecoveryEnabled(false);
+            factory.setConnectionTimeout(REPLY_MILLIS);
+            factory.setHandshakeTimeout(REPLY_MILLIS);
+            factory.setChannelRpcTimeout(REPLY_MILLIS);
+            return factory.newConnection();
         }
 
         /**
-         * Restarts the node that most others remember a partition with: Mnesia does not join what was apart. Khepri remembers no
-         * partition, but nodes of RabbitMQ 4.0 do not connect again by themselves (rabbitmq-server issue 12934).
+         * Restarts the node that is named in most of the partitions that nodes remember, or remembers most itself: Mnesia does not join
+         * what was apart. Khepri remembers no partition, but nodes of RabbitMQ 4.0 do not connect again by themselves (rabbitmq-server
+         * issue 12934).
          */
         @Override
         public void repair() {
@@ -230,7 +292,10 @@ class ClusterPartitionTest extends ClusterTck {
                 try {
                     NAME.matcher(eval(node, "rabbit_node_monitor:partitions()"))
                             .results()
-                            .forEach(name -> apart.merge(name.group(1), 1, Integer::sum));
+                            .forEach(name -> {
+                                apart.merge(name.group(1), 1, Integer::sum);
+                                apart.merge(node.host().address(), 1, Integer::sum);
+                            });
                 } catch (IllegalStateException | UncheckedIOException e) {
                     // It remembers none.
                 }
