@@ -90,6 +90,9 @@ final class ScaleCommand implements Runnable {
         if (restart && !backend.equals(REDIS)) {
             throw wrong("--restart is for redis only");
         }
+        // A client's death is what is measured here; permits that are lost before it are a figure.
+        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
+        System.setProperty("org.slf4j.simpleLogger.log.io.github.distributedsemaphore", "error");
         try (TemporaryFolder folder = TemporaryFolder.create("scale");
                 MeasuredServer server = start(folder.path())) {
             measure(server);

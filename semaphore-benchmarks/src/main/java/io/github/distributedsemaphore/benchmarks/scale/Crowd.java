@@ -11,9 +11,11 @@ import io.github.distributedsemaphore.benchmarks.servers.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -39,7 +41,7 @@ public final class Crowd implements AutoCloseable {
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
     private final LongAdder grants = new LongAdder();
     private final AtomicLong longestWait = new AtomicLong();
-    private final LongAdder failures = new LongAdder();
+    private final Map<String, LongAdder> failures = new ConcurrentSkipListMap<>();
     /** Those that were granted nothing since it was filled. */
     private final Set<DistributedSemaphore> waiting = ConcurrentHashMap.newKeySet();
 
@@ -85,7 +87,10 @@ public final class Crowd implements AutoCloseable {
             restart(restarted);
         }
         goingOn = false;
-        figures.add("acquires that failed", (double) failures.sum());
+        figures.add(
+                "acquires that failed",
+                failures.values().stream().mapToDouble(LongAdder::sum).sum());
+        failures.forEach((kind, count) -> figures.add("  with " + kind, (double) count.sum()));
         figures.progress("all die");
         // Those who were granted something last hold it, and die with all who wait.
         TimeUnit.SECONDS.sleep(1);
@@ -173,7 +178,8 @@ public final class Crowd implements AutoCloseable {
         CompletableFuture<?> unusedTurn = semaphore.acquireAsync().whenComplete((permit, failure) -> {
             if (failure != null) {
                 if (goingOn) {
-                    failures.increment();
+                    failures.computeIfAbsent(failure.getClass().getSimpleName(), kind -> new LongAdder())
+                            .increment();
                     takeTurns(semaphore);
                 }
                 return;
