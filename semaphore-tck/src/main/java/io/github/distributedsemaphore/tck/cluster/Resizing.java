@@ -9,7 +9,10 @@ import io.github.distributedsemaphore.tck.history.Operation.Outcome;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
-/** A client that changes the limit of a semaphore again and again, to lower ones and back, and records each change. */
+/**
+ * A client that changes the limit of a semaphore again and again, from half of what it was to half as much again, and records each
+ * change.
+ */
 final class Resizing {
     private static final int GAP_MILLIS = 200;
 
@@ -26,7 +29,7 @@ final class Resizing {
      *
      * @param agent the client
      * @param semaphore its name
-     * @param limit its limit, the highest that there will be
+     * @param limit its limit, which it has again in the end
      * @param recorder takes what is done
      * @param seed of the limits
      */
@@ -42,7 +45,7 @@ final class Resizing {
     private void goOn() {
         try {
             while (!ended) {
-                boolean unused = resize(1 + random.nextInt(limit));
+                boolean unused = resize(limit / 2 + random.nextInt(limit + 1));
                 TimeUnit.MILLISECONDS.sleep(random.nextInt(GAP_MILLIS));
             }
         } catch (InterruptedException e) {
