@@ -49,7 +49,7 @@ final class Resizing {
                 TimeUnit.MILLISECONDS.sleep(random.nextInt(GAP_MILLIS));
             }
         } catch (InterruptedException e) {
-            // It is told to end.
+            // Nobody does.
         }
     }
 
