@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
  * change.
  */
 final class Resizing {
-    private static final int GAP_MILLIS = 200;
+    /** The judgement looks at all changes for each grant. */
+    private static final int GAP_MILLIS = 1_000;
 
     private final Agent agent;
     private final String semaphore;
