@@ -50,7 +50,7 @@ final class Resizing {
                 TimeUnit.MILLISECONDS.sleep(random.nextInt(GAP_MILLIS));
             }
         } catch (InterruptedException e) {
-            // Nobody does.
+            // Nobody interrupts this thread.
         }
     }
 
