@@ -40,6 +40,7 @@ final class FenceStream implements AutoCloseable {
     private final ProbeConnection probes;
     private final QueueNames names;
     private volatile @Nullable Tap tap;
+    private ProbeConnection.@Nullable Line lastLine;
 
     FenceStream(RabbitConnections connections, ProbeConnection probes, QueueNames names) {
         this.connections = connections;
@@ -66,6 +67,7 @@ final class FenceStream implements AutoCloseable {
             } catch (IOException | ShutdownSignalException e) {
                 String said = refusal(e);
                 if (!isStarting(e) || budget.isSpent()) {
+                    goElsewhere();
                     throw new ProbeFailedException("no fence could be drawn: " + said, e);
                 }
                 try (InterruptShield shield = new InterruptShield()) {
@@ -142,7 +144,17 @@ final class FenceStream implements AutoCloseable {
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now, and a fence needs one", null);
         }
+        lastLine = line;
         return line;
+    }
+
+    /** Another node may have a replica of the stream where this one has none, as one that joined the cluster later. */
+    private void goElsewhere() {
+        ProbeConnection.Line line = lastLine;
+        lastLine = null;
+        if (line != null && connections.settings().addresses().size() > 1) {
+            probes.forget(line);
+        }
     }
 
     private Tap send(ProbeConnection.Line line, Deadline patience) throws IOException, ProbeFailedException {

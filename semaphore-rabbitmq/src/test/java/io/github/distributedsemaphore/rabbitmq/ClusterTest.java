@@ -17,8 +17,10 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,7 +32,11 @@ class ClusterTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String SETTINGS = "?detection=4s&slotQueues=";
 
+    /** So many clients connect that one of them almost certainly comes to the node that joined later. */
+    private static final int MANY = 6;
+
     private static final List<RabbitNode> NODE = new ArrayList<>();
+    private static ErlangHome home;
 
     private final String name = Rabbit.name();
     private final List<SemaphoreBackend> backends = new ArrayList<>();
@@ -40,14 +46,18 @@ class ClusterTest {
     @BeforeAll
     static void start() {
         assumeTrue(RabbitNode.isInstalled(), "no broker is installed that a cluster could be made of");
-        ErlangHome home = new ErlangHome();
+        home = new ErlangHome();
         NODE.add(RabbitNode.start(home));
         while (NODE.size() < NODES) {
-            NODE.add(RabbitNode.start(
-                    home,
-                    "cluster_formation.peer_discovery_backend = classic_config",
-                    "cluster_formation.classic_config.nodes.1 = " + NODE.get(0).node()));
+            NODE.add(joining());
         }
+    }
+
+    private static RabbitNode joining() {
+        return RabbitNode.start(
+                home,
+                "cluster_formation.peer_discovery_backend = classic_config",
+                "cluster_formation.classic_config.nodes.1 = " + NODE.get(0).node());
     }
 
     @AfterAll
@@ -84,8 +94,12 @@ class ClusterTest {
 
     /** The addresses of all nodes. */
     private static String everywhere() {
+        return addresses(NODE.stream());
+    }
+
+    private static String addresses(Stream<RabbitNode> nodes) {
         return "amqp://guest:guest@"
-                + NODE.stream().map(node -> "127.0.0.1:" + node.port()).collect(Collectors.joining(","));
+                + nodes.map(node -> "127.0.0.1:" + node.port()).collect(Collectors.joining(","));
     }
 
     /** The nodes that are left take a moment until they have noticed. */
@@ -140,5 +154,42 @@ class ClusterTest {
         NODE.get(2).restart();
         BackendSession later = open(other);
         assertThat(soon(() -> takeOne(later)).slot()).isEqualTo(1);
+    }
+
+    @Test
+    void clientsOfSeveralNodesPassByOneThatJoinedLaterAndHasNoReplicaOfTheStream() {
+        at(0, "quorum").admin().create(name, MANY);
+        whileAnotherNodeIsThere(late -> {
+            for (int i = 0; i < MANY; i++) {
+                BackendSession session = open(client(
+                        addresses(Stream.concat(Stream.of(late), NODE.stream().limit(1))), "quorum"));
+                assertThat(soon(() -> takeOne(session))).isNotNull();
+            }
+        });
+    }
+
+    /** The coordinator of streams comes to a node within some 30 seconds, and never as long as clients ask the node for streams. */
+    @Test
+    void aNodeThatJoinedLaterGrantsOnceTheCoordinatorAndAReplicaOfTheStreamAreThere() {
+        assumeTrue(Boolean.getBoolean("tck.clusters"), "it takes a minute, and runs with -Dtck.clusters=true only");
+        at(0, "quorum").admin().create(name, 2);
+        Hold before = takeOne(open(at(1, "quorum")));
+        whileAnotherNodeIsThere(late -> {
+            await().atMost(PATIENCE.multipliedBy(2))
+                    .until(() -> late.eval("whereis(rabbit_stream_coordinator) =/= undefined."), "true"::equals);
+            NODE.get(0).addReplica(new QueueNames(name).fences(), late);
+            BackendSession session = open(client(late.uri(), "quorum"));
+            assertThat(soon(() -> takeOne(session)).epoch()).isGreaterThan(before.lastEpoch());
+        });
+    }
+
+    private static void whileAnotherNodeIsThere(Consumer<RabbitNode> test) {
+        RabbitNode late = joining();
+        try {
+            test.accept(late);
+        } finally {
+            late.stop();
+            NODE.get(0).ctl("forget_cluster_node", late.node());
+        }
     }
 }

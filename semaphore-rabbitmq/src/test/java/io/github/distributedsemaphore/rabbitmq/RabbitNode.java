@@ -161,6 +161,11 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         process.run(List.of(SCRIPTS + "/rabbitmq-plugins", "-n", node, change, plugin), "");
     }
 
+    /** Gives another node a replica of a stream. */
+    void addReplica(String stream, RabbitNode other) {
+        process.run(List.of(SCRIPTS + "/rabbitmq-streams", "-n", node, "add_replica", stream, other.node), "");
+    }
+
     @Override
     public String ctl(String... arguments) {
         List<String> command = new ArrayList<>(List.of(SCRIPTS + "/rabbitmqctl", "-n", node));
