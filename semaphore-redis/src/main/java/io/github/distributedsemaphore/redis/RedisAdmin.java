@@ -74,7 +74,7 @@ final class RedisAdmin implements BackendAdmin {
             if (found.limit() != limit) {
                 throw new LimitConflictException(layout.name(), found.limit(), limit);
             }
-            return false;
+            return confirmed(found, layout, wire, deadline) ? false : null;
         } else if (Control.isForeign(replies.get(all))) {
             throw Control.foreign(layout);
         }
@@ -107,6 +107,19 @@ final class RedisAdmin implements BackendAdmin {
             transaction.add(RedisVerb.PERSIST, key);
         }
         return commit(transaction, layout, wire, deadline) ? true : null;
+    }
+
+    /**
+     * Whether what an earlier call made counts now. Replicas may not have it: then it is written once more, so that there is something that
+     * they can confirm.
+     */
+    private boolean confirmed(Control found, RedisLayout layout, RedisWire wire, Deadline deadline) {
+        if (replicas.needed() == 0) {
+            return true;
+        }
+        CommandBatch transaction = new CommandBatch().multi();
+        transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, Integer.toString(found.limit()));
+        return commit(transaction, layout, wire, deadline);
     }
 
     /** The slots that holders of an earlier semaphore of that name have. Without a control they can only give them back. */

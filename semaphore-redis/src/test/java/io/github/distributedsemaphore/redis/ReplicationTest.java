@@ -266,6 +266,8 @@ class ReplicationTest {
                 .hasMessageContaining("0 of the 1 replicas")
                 .hasMessageContaining("repeat it");
         assertThatThrownBy(() -> admin.create("others", 3)).isInstanceOf(OutcomeUnknownException.class);
+        // It is there by now, and no replica has it.
+        assertThatThrownBy(() -> admin.create("others", 3)).isInstanceOf(OutcomeUnknownException.class);
         assertThatThrownBy(() -> admin.destroy("jobs")).isInstanceOf(OutcomeUnknownException.class);
 
         replication.redirect(master.uri());
