@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.jvms;
 
 import io.github.distributedsemaphore.tck.harness.AgentLauncher;
 import io.github.distributedsemaphore.tck.harness.HarnessSource;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.github.distributedsemaphore.tck.run.Failures;
 import io.github.distributedsemaphore.tck.run.SectionShare;
 import io.github.distributedsemaphore.tck.run.TckSettings;
@@ -42,6 +43,8 @@ public final class JvmPool implements AutoCloseable {
     private JvmPool(Path reports) throws IOException {
         this.reports = reports;
         this.folder = Files.createTempDirectory("tck-jvms");
+        // For a run that is interrupted; the JVMs hear the same signal.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> ProcessServer.delete(folder), "tck-jvms-tidying"));
         Files.createDirectories(reports);
     }
 
@@ -187,7 +190,7 @@ public final class JvmPool implements AutoCloseable {
             failedClasses.forEach(failed -> failures.collect(failed::repeat));
         }
         failures.collect(this::tellSummary);
-        failures.collect(this::deleteFolder);
+        failures.collect(() -> ProcessServer.delete(folder));
         failures.rethrow();
     }
 
@@ -205,17 +208,6 @@ public final class JvmPool implements AutoCloseable {
     private void requireInOrder(int status) {
         if (status != 0) {
             throw new AssertionError("a JVM of the kit ended with " + status + "; see " + reports + "/jvm-*.log");
-        }
-    }
-
-    private void deleteFolder() {
-        try (var files = Files.list(folder)) {
-            for (Path file : files.toList()) {
-                Files.delete(file);
-            }
-            Files.delete(folder);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 }
