@@ -218,6 +218,21 @@ class ClusterPartitionTest extends ClusterTck {
                     .orElseThrow();
         }
 
+        /** Exclusive queues as each node lists them, and whether the queue and the connection of its owner live. */
+        @Override
+        public String stored(String semaphore) {
+            String lives =
+                    "Lives = fun(P) when is_pid(P) -> {node(P), rpc:call(node(P), erlang, is_process_alive, [P], 2000)};"
+                            + " (P) -> P end,";
+            String queues = " [{element(4, amqqueue:get_name(Q)), Lives(amqqueue:get_pid(Q)),"
+                    + " Lives(amqqueue:get_exclusive_owner(Q))} || Q <- rabbit_amqqueue:list(),"
+                    + " amqqueue:get_exclusive_owner(Q) =/= none,"
+                    + " string:find(element(4, amqqueue:get_name(Q)), \"sem:" + semaphore + ":\") =/= nomatch]";
+            return nodes.stream()
+                    .map(node -> node + ": " + eval(node, lives + queues, 30))
+                    .collect(Collectors.joining("\n"));
+        }
+
         @Override
         public String uri(Host client) {
             return "amqp://guest:guest@"
@@ -279,12 +294,13 @@ class ClusterPartitionTest extends ClusterTck {
         /**
          * Restarts the node that is named in most of the partitions that nodes remember, or remembers most itself: Mnesia does not join
          * what was apart. Khepri remembers no partition, but nodes of RabbitMQ 4.0 do not connect again by themselves (rabbitmq-server
-         * issue 12934).
+         * issue 12934). What they do when they have connected is done here as well: they delete exclusive queues of which only the record is
+         * left.
          */
         @Override
         public void repair() {
             if (KHEPRI) {
-                nodes.forEach(this::connectToAll);
+                nodes.forEach(this::tidy);
                 return;
             }
             Map<String, Integer> apart = new HashMap<>();
@@ -306,9 +322,13 @@ class ClusterPartitionTest extends ClusterTck {
                     .ifPresent(Node::restart);
         }
 
-        private void connectToAll(Node node) {
+        private void tidy(Node node) {
             try {
-                eval(node, "[net_kernel:connect_node(N) || N <- rabbit_nodes:list_members()]", 10);
+                eval(
+                        node,
+                        "[net_kernel:connect_node(N) || N <- rabbit_nodes:list_members()],"
+                                + " rabbit_amqqueue:on_node_up(node())",
+                        10);
             } catch (IllegalStateException | UncheckedIOException e) {
                 // It does not answer yet.
             }

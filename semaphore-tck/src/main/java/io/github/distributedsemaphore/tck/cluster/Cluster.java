@@ -61,10 +61,21 @@ public interface Cluster extends AutoCloseable {
     }
 
     /**
-     * Does what an operator does where a cluster does not become whole by itself after a fault. It is called when four times {@link
-     * #failOver} have passed, and the figures tell how often. By default it does nothing.
+     * Does what an operator does where a cluster does not become whole by itself after a fault, which is when four times {@link #failOver}
+     * have passed, or where permits stay taken that nobody has. The figures tell how often. By default it does nothing.
      */
     default void repair() {}
+
+    /**
+     * Says what the servers have stored of a semaphore, for the case that its permits do not become free.
+     *
+     * @param semaphore its name
+     * @return what an operator would look at; empty by default
+     * @throws RuntimeException if no server says it
+     */
+    default String stored(String semaphore) {
+        return "";
+    }
 
     /** Ends what does not run on a node. The kit has ended the nodes, and removes the network afterwards. */
     @Override

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param fault what struck
  * @param strikes how often
  * @param newLeaders after how many strikes another node led
- * @param repairs how often the cluster did not become whole by itself
+ * @param repairs how often the cluster did not become whole, or did not free all permits, by itself
  * @param millis how long it took
  * @param grants how many permits were granted
  * @param failures how many calls failed, with certainty that nothing was done
