@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** A cluster of three brokers, of which one is killed. */
 class ClusterTest {
@@ -157,6 +159,7 @@ class ClusterTest {
     }
 
     @Test
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void clientsOfSeveralNodesPassByOneThatJoinedLaterAndHasNoReplicaOfTheStream() {
         at(0, "quorum").admin().create(name, MANY);
         whileAnotherNodeIsThere(late -> {
@@ -170,8 +173,8 @@ class ClusterTest {
 
     /** The coordinator of streams comes to a node within some 30 seconds, and never as long as clients ask the node for streams. */
     @Test
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void aNodeThatJoinedLaterGrantsOnceTheCoordinatorAndAReplicaOfTheStreamAreThere() {
-        assumeTrue(Boolean.getBoolean("tck.clusters"), "it takes a minute, and runs with -Dtck.clusters=true only");
         at(0, "quorum").admin().create(name, 2);
         Hold before = takeOne(open(at(1, "quorum")));
         whileAnotherNodeIsThere(late -> {
@@ -184,6 +187,7 @@ class ClusterTest {
     }
 
     private static void whileAnotherNodeIsThere(Consumer<RabbitNode> test) {
+        assumeTrue(Boolean.getBoolean("tck.clusters"), "it takes a minute, and runs with -Dtck.clusters=true only");
         RabbitNode late = joining();
         try {
             test.accept(late);
