@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 /** What a client costs its agent, and that it lets go at once although a query is open. */
 class ThriftTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration LONG = PATIENCE.multipliedBy(2);
     private static final Duration AT_ONCE = Duration.ofMillis(100);
 
     private final ConsulServer server = ConsulServer.shared();
@@ -85,24 +86,25 @@ class ThriftTest {
             Permit held = semaphore.acquire(2, PATIENCE).permits().get(0);
             List<Future<?>> waiters = new ArrayList<>();
             for (int i = 0; i < 40; i++) {
-                waiters.add(threads.submit(() -> semaphore.acquire(PATIENCE).release()));
+                waiters.add(threads.submit(() -> semaphore.acquire(LONG).release()));
             }
-            await("they wait").atMost(PATIENCE).until(() -> watches("crowded") == 1 && held.isValid());
+            // The contender comes once the callers have been refused for a while.
+            await("entries of two held slots, and one of forty callers")
+                    .atMost(PATIENCE)
+                    .until(() -> entries("crowded") == 3);
             assertThat(watches("crowded")).isEqualTo(1);
-            assertThat(sessions("crowded"))
-                    .as("sessions of two holders and forty waiting clients")
-                    .isEqualTo(2);
+            assertThat(entries("crowded")).isEqualTo(3);
             assertThat(proxy.openConnections()).isLessThanOrEqualTo(1 + ConsulBackend.OPERATION_CONNECTIONS);
             held.release();
             for (Future<?> waiter : waiters) {
-                waiter.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                waiter.get(LONG.toSeconds(), TimeUnit.SECONDS);
             }
         } finally {
             threads.shutdownNow();
         }
     }
 
-    private long sessions(String name) {
+    private long entries(String name) {
         String below = prefix + "/" + name + "/";
         return server.keys().stream()
                 .filter(key -> key.startsWith(below) && !key.startsWith(below + "."))

@@ -1,30 +1,28 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Ports of the loopback address that nobody listens at, for servers of tests. */
 final class FreePort {
+    /** As for {@link FreePorts}, also for the port that belongs to it: below those that systems give to outgoing connections. */
+    private static final int LOWEST = 12_000;
+
     private static final int BUS = 10_000;
-    private static final int HIGHEST = 65_535;
 
     private FreePort() {}
 
     static int any() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return FreePorts.choose(1).get(0);
     }
 
     /** For a node of a cluster, which talks to the others 10,000 above it; before Redis 7.0 that cannot be chosen. */
     static int ofNode() {
         while (true) {
-            int port = BUS + ThreadLocalRandom.current().nextInt(HIGHEST - 2 * BUS);
+            int port = LOWEST + ThreadLocalRandom.current().nextInt(BUS);
             if (isFree(port) && isFree(port + BUS)) {
                 return port;
             }

@@ -1,9 +1,9 @@
 package io.github.distributedsemaphore.cli.live;
 
+import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,7 +18,7 @@ public final class RedisProcess implements AutoCloseable {
 
     public RedisProcess(Path folder) {
         this.folder = folder;
-        this.port = freePort();
+        this.port = FreePorts.choose(1).get(0);
         Assumptions.assumeTrue(isInstalled(), "there is no redis-server on the PATH");
         start();
     }
@@ -30,14 +30,6 @@ public final class RedisProcess implements AutoCloseable {
             return false;
         } catch (InterruptedException e) {
             throw new AssertionError(e);
-        }
-    }
-
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /** The processes of a test, which end with it. */
@@ -35,9 +36,15 @@ final class Processes {
                         + "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration";
     }
 
-    static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+    /** Below those that the system gives to outgoing connections, which come and go between this look and the server's start. */
+    static int freePort() {
+        while (true) {
+            int port = 12_000 + ThreadLocalRandom.current().nextInt(20_000);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (IOException e) {
+                // Another one is using it.
+            }
         }
     }
 
