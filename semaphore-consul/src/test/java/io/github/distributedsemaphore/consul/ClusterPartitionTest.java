@@ -130,7 +130,7 @@ class ClusterPartitionTest extends ClusterTck {
         }
 
         @Override
-        public boolean isWhole() {
+        public String missing() {
             for (Node node : nodes) {
                 int alive = 0;
                 for (JsonElement member :
@@ -138,12 +138,15 @@ class ClusterPartitionTest extends ClusterTck {
                     alive += member.getAsJsonObject().get("Status").getAsInt() == 1 ? 1 : 0;
                 }
                 if (alive != SIZE + agents.size()) {
-                    return false;
+                    return node + " knows " + alive + " of " + (SIZE + agents.size()) + " members";
                 }
             }
             Node leader = leaderOf("");
             String health = get(leader, "/v1/operator/autopilot/health");
-            return Json.parse(health).getAsJsonObject().get("Healthy").getAsBoolean() && allVote(leader);
+            if (!Json.parse(health).getAsJsonObject().get("Healthy").getAsBoolean()) {
+                return "autopilot calls it not healthy: " + health;
+            }
+            return allVote(leader) ? "" : "not all servers have a vote";
         }
 
         /** A server that starts empty has no vote for ten seconds; without another one meanwhile there is no majority. */

@@ -168,14 +168,20 @@ class ClusterPartitionTest extends ClusterTck {
 
         private boolean isRunning(Node node, int peers) {
             try {
-                String running = eval(node, RUNNING);
-                return NAME.matcher(running).results().count() == peers
-                        && (KHEPRI
-                                || eval(node, "rabbit_node_monitor:partitions()")
-                                        .startsWith("{ok, []}"));
+                return missingAt(node, peers).isEmpty();
             } catch (IllegalStateException | UncheckedIOException e) {
                 return false;
             }
+        }
+
+        private String missingAt(Node node, int peers) {
+            String running = eval(node, RUNNING);
+            if (NAME.matcher(running).results().count() != peers) {
+                return node + " knows as running " + running;
+            }
+            // Khepri remembers none.
+            String partitions = KHEPRI ? "{ok, []}" : eval(node, "rabbit_node_monitor:partitions()");
+            return partitions.startsWith("{ok, []}") ? "" : node + " remembers partitions " + partitions;
         }
 
         @Override
@@ -248,8 +254,14 @@ class ClusterPartitionTest extends ClusterTck {
         }
 
         @Override
-        public boolean isWhole() {
-            return nodes.stream().allMatch(node -> isRunning(node, SIZE)) && hasStreams();
+        public String missing() {
+            for (Node node : nodes) {
+                String missing = missingAt(node, SIZE);
+                if (!missing.isEmpty()) {
+                    return missing;
+                }
+            }
+            return hasStreams() ? "" : "a stream that is made is not readable at each node";
         }
 
         /** A stream that is made now can be read at each node, as epochs are: the broker's coordinator of streams may be away for long. */

@@ -157,7 +157,7 @@ class ClusterPartitionTest extends ClusterTck {
         }
 
         @Override
-        public boolean isWhole() {
+        public String missing() {
             for (Node node : nodes) {
                 String info = ask(node, "CLUSTER INFO");
                 String known = ask(node, "CLUSTER NODES");
@@ -165,11 +165,14 @@ class ClusterPartitionTest extends ClusterTck {
                 boolean linked = replication.contains("role:master")
                         ? replication.contains("state=online")
                         : replication.contains("master_link_status:up");
-                if (!info.contains("cluster_state:ok") || known.contains("fail") || !linked) {
-                    return false;
+                if (!info.contains("cluster_state:ok") || known.contains("fail")) {
+                    return node + " knows\n" + known;
+                }
+                if (!linked) {
+                    return node + " is not linked:\n" + replication;
                 }
             }
-            return true;
+            return "";
         }
 
         /** A node without its file of nodes has another id, and is a stranger. */

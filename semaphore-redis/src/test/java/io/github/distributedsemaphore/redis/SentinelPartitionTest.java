@@ -148,13 +148,13 @@ class SentinelPartitionTest extends ClusterTck {
         }
 
         @Override
-        public boolean isWhole() {
+        public String missing() {
             Node leader = leaderOf("");
             for (Node node : nodes) {
                 // A sentinel that has not heard of a replica yet leaves it behind at a fail-over.
                 String known = RedisServer.all(node.host().address(), SENTINEL, "SENTINEL master " + MASTER);
                 if (!known.contains("num-slaves\r\n$1\r\n2") || !known.contains("num-other-sentinels\r\n$1\r\n2")) {
-                    return false;
+                    return "the sentinel of " + node + " does not know all:\n" + known;
                 }
                 String replication = RedisServer.bulk(node.host().address(), PORT, "INFO replication");
                 boolean right = node == leader
@@ -169,10 +169,10 @@ class SentinelPartitionTest extends ClusterTck {
                                         "master_host:" + leader.host().address())
                                 && replication.contains("master_link_status:up");
                 if (!right) {
-                    return false;
+                    return node + " is not linked:\n" + replication;
                 }
             }
-            return true;
+            return "";
         }
 
         @Override

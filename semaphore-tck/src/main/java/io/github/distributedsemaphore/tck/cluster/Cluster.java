@@ -44,12 +44,12 @@ public interface Cluster extends AutoCloseable {
     Duration failOver();
 
     /**
-     * Tells whether all nodes run, know each other and have each other's data.
+     * Says what keeps the cluster from being whole, which it is if all nodes run, know each other and have each other's data.
      *
-     * @return false if one is missing or behind
-     * @throws RuntimeException as false
+     * @return what is missing or behind, for people; empty if nothing is
+     * @throws RuntimeException if that cannot be told, which it cannot if a node does not answer; the cluster is not whole then
      */
-    boolean isWhole();
+    String missing();
 
     /**
      * Tells whether a node that lost its data may come back under its old name without an operator.
@@ -61,7 +61,7 @@ public interface Cluster extends AutoCloseable {
     }
 
     /**
-     * Does what an operator does where a cluster does not become whole by itself after a fault, which is when four times {@link #failOver}
+     * Does what an operator does where a cluster does not become whole by itself after a fault, which is each time that four times {@link #failOver}
      * have passed, or where permits stay taken that nobody has. The figures tell how often. By default it does nothing.
      */
     default void repair() {}

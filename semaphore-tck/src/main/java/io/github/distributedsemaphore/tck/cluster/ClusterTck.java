@@ -83,7 +83,7 @@ public abstract class ClusterTck {
                 SemaphoreClient.builder(cluster.uri(clients.get(0))).connect()) {
             guarantees = client.guarantees();
         }
-        ClusterHistory.await("the cluster has started", cluster::isWhole);
+        ClusterWaits.await("the cluster has started", () -> cluster.missing().isEmpty());
         form = cluster.form();
     }
 

@@ -82,6 +82,6 @@ final class Resizing {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);
         }
-        ClusterHistory.await("the limit is what it was", () -> resize(limit));
+        ClusterWaits.await("the limit is what it was", () -> resize(limit));
     }
 }
