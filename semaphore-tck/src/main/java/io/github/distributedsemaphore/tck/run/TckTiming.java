@@ -56,7 +56,9 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
             if (isOver(bound, start)) {
-                throw new AssertionError("not within " + bound + ": " + what + "\n" + ThreadDump.all());
+                Duration still = Duration.ofNanos(stoodStill(start, System.nanoTime()));
+                throw new AssertionError("not within " + bound + ", in which the machine stood still for " + still
+                        + ": " + what + "\n" + ThreadDump.all());
             }
             Pause.millis(1);
         }
