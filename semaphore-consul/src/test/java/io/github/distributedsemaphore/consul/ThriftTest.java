@@ -90,10 +90,10 @@ class ThriftTest {
             }
             // The contender comes once the callers have been refused for a while.
             await("entries of two held slots, and one of forty callers")
+                    .during(Duration.ofMillis(500))
                     .atMost(PATIENCE)
                     .until(() -> entries("crowded") == 3);
             assertThat(watches("crowded")).isEqualTo(1);
-            assertThat(entries("crowded")).isEqualTo(3);
             assertThat(proxy.openConnections()).isLessThanOrEqualTo(1 + ConsulBackend.OPERATION_CONNECTIONS);
             held.release();
             for (Future<?> waiter : waiters) {

@@ -148,8 +148,8 @@ final class ClusterStrikes {
                 missing[0] = missing();
                 if (!missing[0].isEmpty()
                         && System.nanoTime() - repaired[0] > cluster.failOver().toNanos() * 4) {
-                    repair();
                     repaired[0] = System.nanoTime();
+                    repair();
                 }
                 return missing[0].isEmpty();
             });
