@@ -101,7 +101,8 @@ final class RabbitBackend implements SemaphoreBackend {
                                 + " deleted. Under a memory or disk alarm none are drawn, so no permit is granted.",
                         "A policy with 'expires' that matches ^sem: deletes slots and held holds: set none.",
                         "A release wakes waiters by a message; after a crash they find out by asking again, twice a"
-                                + " second, or where 16 others wait every two to four seconds.")
+                                + " second, or more seldom where 16 others wait: every two to four seconds, and in a crowd of"
+                                + " hundreds every eight to 16 at most.")
                 .build();
     }
 

@@ -187,9 +187,12 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         boolean forWaiters = request.waiting() && request.wants().size() > request.attempts();
         List<Waiters.Offer> offers = forWaiters ? waiters.takeOffers() : List.of();
         offers.forEach(offer -> search.remember(offer.slot()));
-        SlotSearch.Result taken = search.take(request, offers.size(), link.holder(budget), budget);
+        SlotSearch.Result taken = search.take(request, offers.size(), waiters.areMany(), link.holder(budget), budget);
         link.awaitListening(budget);
         waiters.released(taken.unused());
+        if (taken.missed()) {
+            waiters.missed();
+        }
         boolean full = taken.answers().contains(Answer.FULL);
         waiters.waiting(request.waiting() && (full || !forWaiters));
         if (full && request.wants().stream().allMatch(want -> want > 1)) {

@@ -78,20 +78,22 @@ final class SlotSearch implements AutoCloseable {
      * @param unused slots that were taken and given back
      * @param sent before the request was sent by which the broker confirmed what was granted, by {@link System#nanoTime}
      * @param postponed whether wants of several permits were refused without a look, to be asked for again soon
+     * @param missed whether others were faster with a slot that looked free
      */
-    record Result(List<Answer> answers, List<Integer> unused, long sent, boolean postponed) {}
+    record Result(List<Answer> answers, List<Integer> unused, long sent, boolean postponed, boolean missed) {}
 
     /**
      * Takes slots for an exchange.
      *
      * @param offered how many slots were remembered because they were offered to this client: then callers that wait are content
      *     with them, and those that get none ask again when there is the next offer
+     * @param crowd whether so many others wait that callers that wait are to miss one slot at most
      */
-    Result take(ExchangeRequest request, int offered, HolderConnection holder, CallBudget budget)
+    Result take(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget)
             throws LinkLostException {
         collector.begin(request, holder, budget);
         try {
-            Search search = new Search(request, offered, holder, budget);
+            Search search = new Search(request, offered, crowd, holder, budget);
             search.take();
             return search.result();
         } finally {
@@ -131,16 +133,24 @@ final class SlotSearch implements AutoCloseable {
         private final CallBudget budget;
         private final TakenSlots taken;
         private final boolean certain;
+        /**
+         * Whether the search ends with the first slot that others were faster with. Where many see the same free slots, each would
+         * else try one after the other, and nearly all in vain.
+         */
+        private final boolean modest;
         /** Whether others have just taken slots that looked free. */
         private boolean disturbed;
+        /** The same, of any round. */
+        private boolean missed;
         /** How many permits all callers want together, and how many the most modest one wants: fewer are of no use. */
         private int most;
 
         private int least = QueueNames.MAX_SLOTS;
 
-        Search(ExchangeRequest request, int offered, HolderConnection holder, CallBudget budget) {
+        Search(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget) {
             this.request = request;
             this.certain = isCertain(request);
+            this.modest = crowd && !certain;
             this.offered = certain ? 0 : offered;
             this.holder = holder;
             this.budget = budget;
@@ -177,7 +187,7 @@ final class SlotSearch implements AutoCloseable {
         private void searchUntilSure() throws LinkLostException {
             int needed = certain ? LOOKS_TO_BE_CERTAIN : 1;
             int inARow = 0;
-            for (int round = 0; round < MOST_ROUNDS && inARow < needed; round++) {
+            for (int round = 0; round < MOST_ROUNDS && inARow < needed && !givesUp(); round++) {
                 if (limit == 0) {
                     limit = sight.limitToTake(names, holder, budget);
                 }
@@ -199,8 +209,8 @@ final class SlotSearch implements AutoCloseable {
 
         private Found searchOnce() throws LinkLostException {
             declareRemembered();
-            disturbed = false;
-            Found found = isEnough() ? Found.ENOUGH : searchAll();
+            disturbed &= modest;
+            Found found = isEnough() ? Found.ENOUGH : givesUp() ? Found.UNCLEAR : searchAll();
             if (!taken.confirm()) {
                 return Found.OTHER_LIMIT;
             }
@@ -208,6 +218,10 @@ final class SlotSearch implements AutoCloseable {
                 return Found.ENOUGH;
             }
             return found == Found.NO_MORE && disturbed ? Found.UNCLEAR : found;
+        }
+
+        private boolean givesUp() {
+            return modest && disturbed;
         }
 
         private boolean isEnough() {
@@ -241,7 +255,7 @@ final class SlotSearch implements AutoCloseable {
                     .toList();
             boolean few = candidates.size() <= A_FEW;
             counts.ask(limit, isWorthCounting(few) ? holder : null);
-            if (certain && !few) {
+            if (modest || (certain && !few)) {
                 Found found = judge(sight.look(limits(), () -> holder, budget), 0);
                 if (found == Found.OTHER_LIMIT || areTooFewFree()) {
                     return refusal(found);
@@ -253,7 +267,7 @@ final class SlotSearch implements AutoCloseable {
 
         /** For an attempt, whose refusal counts can prove; and where there are many slots, to know where to begin. */
         private boolean isWorthCounting(boolean few) {
-            return limit > HolderCount.SlotBlock.SIZE ? !few : certain;
+            return limit > HolderCount.SlotBlock.SIZE ? !few : certain || modest;
         }
 
         private boolean areTooFewFree() {
@@ -285,6 +299,9 @@ final class SlotSearch implements AutoCloseable {
                 if (taken.size() >= wanted()) {
                     return Found.ENOUGH;
                 }
+                if (givesUp()) {
+                    return Found.UNCLEAR;
+                }
                 if (last) {
                     return judge(present, window.size());
                 }
@@ -314,9 +331,9 @@ final class SlotSearch implements AutoCloseable {
             if (taken.size() + free.size() < least) {
                 return;
             }
-            while (taken.size() < wanted() && !free.isEmpty()) {
+            while (taken.size() < wanted() && !free.isEmpty() && !givesUp()) {
                 // The lowest, as the specification has it; but other clients that saw the same tried the same slot.
-                if (disturbed) {
+                if (disturbed || modest) {
                     Collections.shuffle(free, ThreadLocalRandom.current());
                 }
                 List<Integer> next = free.subList(0, Math.min(free.size(), wanted() - taken.size()));
@@ -328,6 +345,7 @@ final class SlotSearch implements AutoCloseable {
         private void declare(List<Integer> slots) throws LinkLostException {
             if (!slots.isEmpty() && !taken.declare(slots)) {
                 disturbed = true;
+                missed = true;
                 Collector.pause(SKEW_NANOS);
             }
         }
@@ -344,7 +362,7 @@ final class SlotSearch implements AutoCloseable {
             List<Integer> unused = List.copyOf(pool);
             taken.giveBack(unused);
             unused.forEach(SlotSearch.this::remember);
-            return new Result(answers, unused, taken.confirmedFrom(), collector.isPostponed());
+            return new Result(answers, unused, taken.confirmedFrom(), collector.isPostponed(), missed);
         }
 
         private Answer answer(int want, Deque<Integer> pool, List<Integer> granted) {

@@ -62,10 +62,11 @@ final class Waiters {
     /** So often at most it is tried to receive messages again. */
     private static final Duration AGAIN = Duration.ofSeconds(1);
 
-    /** Of so many that wait some will look soon, so that the others look more seldom by this factor. */
+    /** Of so many that wait some will look soon, so that the others look more seldom: by a factor that grows with the crowd. */
     private static final int MANY = 16;
 
     private static final int MORE_SELDOM = 8;
+    private static final int MOST_SELDOM = 32;
 
     private final RabbitConnections connections;
     private final ProbeConnection probes;
@@ -145,14 +146,21 @@ final class Waiters {
         }
         long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
         if (listening && !postponed && others >= MANY) {
-            longest *= MORE_SELDOM;
+            longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, others / MANY));
             connections.execute(this::countOthers);
         }
         nextLook = Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
     }
 
-    /** Those that waited first never ask again, so that many always look soon. */
+    /** Others were faster with a slot that looked free. */
+    void missed() {
+        if (!areMany()) {
+            connections.execute(this::countOthers);
+        }
+    }
+
+    /** Those that waited first ask only if they miss a slot. */
     private void countOthers() {
         Channel present = channel;
         if (present == null) {
@@ -161,14 +169,19 @@ final class Waiters {
         try {
             others = present.queueDeclarePassive(names.waiters()).getConsumerCount() - 1;
         } catch (IOException | ShutdownSignalException e) {
+            // Usually because this client does not wait any more.
             LOG.debug("not known how many wait", e);
-            others = 0;
         }
     }
 
     /** How many other clients wait, as far as is known. */
     int others() {
         return isListening() ? others : 0;
+    }
+
+    /** Whether so many others wait that this client leaves most free slots to them. */
+    boolean areMany() {
+        return others >= MANY;
     }
 
     /** Something changed of which no message tells more. */

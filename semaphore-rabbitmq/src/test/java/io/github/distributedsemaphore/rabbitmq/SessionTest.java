@@ -9,6 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
@@ -18,12 +20,15 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -335,6 +340,39 @@ class SessionTest {
         } finally {
             clients.forEach(SemaphoreBackend::close);
         }
+    }
+
+    /** All of them see the same free slots. If each tried one after the other, nearly all would do so in vain. */
+    @Test
+    void oneOfACrowdThatMissesASlotTriesNoOtherAtOnce() throws Exception {
+        backend.admin().create(name, 3);
+        granted(take(otherSession, 2).answers().get(0));
+        Channel channel = connection.createChannel();
+        String freed = names.holds(List.of(3)).get(0);
+        channel.queueDeclare(freed, false, /* exclusive */ true, false, Map.of());
+        BackendSession.Watch otherWatch = otherSession.watch(() -> {});
+        for (int i = 0; i < 16; i++) {
+            channel.basicConsume(names.waiters(), true, (tag, message) -> {}, tag -> {});
+        }
+        AtomicBoolean isFree = new AtomicBoolean();
+        CompletableFuture<Answer> answer = new CompletableFuture<>();
+        BackendSession.Watch watch = session.watch(() -> {
+            if (isFree.get()) {
+                answer.complete(takeWaiting(session, 1).answers().get(0));
+            }
+        });
+        assertThat(takeWaiting(session, 1).answers()).containsExactly(Answer.FULL);
+        channel.queueDelete(freed);
+        isFree.set(true);
+        for (int i = 0; i < 18; i++) {
+            AMQP.BasicProperties offerOfTaken =
+                    new AMQP.BasicProperties.Builder().messageId("1").build();
+            channel.basicPublish("", names.waiters(), offerOfTaken, new byte[0]);
+        }
+        assertThat(answer).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(Answer.FULL);
+        await().until(() -> takeWaiting(session, 1).answers().get(0) instanceof Answer.Granted);
+        watch.close();
+        otherWatch.close();
     }
 
     @Test
