@@ -24,6 +24,9 @@ final class Wakeups {
 
     private static final int MORE_SELDOM = 8;
 
+    /** After so long at most a watch that failed is tried again, however seldom this client asks: it hears no hint till then. */
+    private static final long WATCH_AGAIN_NANOS = 1_000_000_000;
+
     private final String name;
     private final WaitQueue queue;
     private final PendingWork work;
@@ -35,7 +38,9 @@ final class Wakeups {
     private boolean watchWanted;
 
     private BackendSession.@Nullable Watch watch;
-    private boolean watchTried;
+
+    /** When a backend that could not be watched is tried again. */
+    private Deadline watchAgain;
 
     /** When to ask again for waiting callers, with or without a hint. */
     private Deadline recheck = Deadline.NEVER;
@@ -66,6 +71,7 @@ final class Wakeups {
         this.combiner = combiner;
         this.environment = environment;
         this.recheckNanos = settings.recheck().toNanos();
+        this.watchAgain = Deadline.at(environment.nanoTime());
     }
 
     /** Whether the watch is to be opened, or to be closed. */
@@ -75,7 +81,7 @@ final class Wakeups {
 
     /** The waiters that were just refused need a watch first, and then another look: what was freed in between. */
     private boolean mayWatch() {
-        return watchWanted && queue.isAnyoneWaiting() && watch == null && !watchTried;
+        return watchWanted && queue.isAnyoneWaiting() && watch == null && watchAgain.isPast(environment.nanoTime());
     }
 
     /** Whether the watch is to be opened now, which the caller does. */
@@ -97,7 +103,9 @@ final class Wakeups {
 
     void opened(BackendSession.@Nullable Watch opened) {
         watch = opened;
-        watchTried = true;
+        if (opened == null) {
+            watchAgain = Deadline.at(environment.nanoTime() + Math.min(recheckNanos, WATCH_AGAIN_NANOS));
+        }
     }
 
     /** Whether the backend is still watched for waiters of whom none is left. */
@@ -109,7 +117,7 @@ final class Wakeups {
     BackendSession.@Nullable Watch forget() {
         BackendSession.Watch forgotten = watch;
         watch = null;
-        watchTried = false;
+        watchAgain = Deadline.at(environment.nanoTime());
         // The next refusal wants it again. Without a session there is nothing to watch, and a wish would have the
         // backend asked
         // without a pause.
@@ -127,7 +135,8 @@ final class Wakeups {
     void afterRefusal(Deadline earliest, int ahead) {
         watchWanted = true;
         farBack = ahead >= FAR_BACK;
-        lookLater(earliest);
+        boolean failed = watch == null && !watchAgain.isPast(environment.nanoTime());
+        lookLater(failed ? earliest.earlier(watchAgain) : earliest);
     }
 
     /** Jittered, so that clients do not look in step. */
@@ -198,8 +207,6 @@ final class Wakeups {
             return;
         }
         recheck = Deadline.NEVER;
-        // A backend that could not be watched a while ago may be able to now.
-        watchTried = watch != null;
         work.ask();
         // Also when the exchange does not come about now, for another one is under way, somebody has to look again.
         lookLater(Deadline.NEVER);

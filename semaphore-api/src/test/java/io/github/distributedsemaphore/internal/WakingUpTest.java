@@ -122,6 +122,40 @@ class WakingUpTest {
     }
 
     @Test
+    void aWatchThatFailedIsTriedAgainSoonHoweverSlowTheTimerIs() {
+        Stage stage = new Stage(1, "recheck=1m");
+        Permit other = stage.takeAsOther();
+        stage.before("watch", () -> {
+            throw new BackendUnavailableException("not now", null);
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(1_001);
+        assertThat(stage.calls("watch")).isEqualTo(2);
+        other.release();
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void aWaiterHasAWatchAlsoIfThatOfTheOneBeforeFailed() {
+        Stage stage = new Stage(1, "recheck=1m");
+        Permit other = stage.takeAsOther();
+        stage.before("watch", () -> {
+            other.release();
+            throw new BackendUnavailableException("not now", null);
+        });
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync();
+        stage.settle();
+        first.join().release();
+        Permit successor = stage.takeAsOther();
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
+        stage.passMillis(1_001);
+        successor.release();
+        stage.settle();
+        assertThat(second).isCompleted();
+    }
+
+    @Test
     void theWatchIsClosedSoonAfterTheLastWaiterLeft() {
         Stage stage = new Stage(1, "recheck=1m");
         stage.takeAsOther();
