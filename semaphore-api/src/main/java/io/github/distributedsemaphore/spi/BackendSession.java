@@ -108,7 +108,8 @@ public interface BackendSession extends AutoCloseable {
      *
      * @param hint to be called from any thread of the backend; returns at once
      * @return closes the watch; does not throw
-     * @throws BackendUnavailableException if watching is not possible now; the engine goes on with its timer
+     * @throws BackendUnavailableException if watching is not possible now; the engine goes on with its timer, and tries
+     *     again within a second
      */
     Watch watch(Runnable hint);
 

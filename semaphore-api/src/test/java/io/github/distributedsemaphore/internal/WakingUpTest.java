@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What wakes waiting callers, and that nothing keeps them waiting for long once a slot is free. */
 class WakingUpTest {
@@ -106,24 +108,11 @@ class WakingUpTest {
         assertThat(waiting).isCompleted();
     }
 
-    @Test
-    void aWatchThatCannotBeOpenedNowIsTriedAgain() {
-        Stage stage = new Stage(1, "recheck=1s");
-        Permit other = stage.takeAsOther();
-        stage.before("watch", () -> {
-            throw new BackendUnavailableException("not now", null);
-        });
-        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
-        stage.passMillis(1_001);
-        assertThat(stage.calls("watch")).isEqualTo(2);
-        other.release();
-        stage.settle();
-        assertThat(waiting).isCompleted();
-    }
-
-    @Test
-    void aWatchThatFailedIsTriedAgainSoonHoweverSlowTheTimerIs() {
-        Stage stage = new Stage(1, "recheck=1m");
+    /** Within a second, however slow the timer is. */
+    @ParameterizedTest
+    @ValueSource(strings = {"recheck=1s", "recheck=1m"})
+    void aWatchThatCannotBeOpenedNowIsTriedAgain(String recheck) {
+        Stage stage = new Stage(1, recheck);
         Permit other = stage.takeAsOther();
         stage.before("watch", () -> {
             throw new BackendUnavailableException("not now", null);
