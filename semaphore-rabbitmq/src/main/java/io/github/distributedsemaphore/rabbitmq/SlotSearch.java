@@ -209,6 +209,7 @@ final class SlotSearch implements AutoCloseable {
 
         private Found searchOnce() throws LinkLostException {
             declareRemembered();
+            // What was remembered may be old, so a miss there says little, unless one miss is all there may be.
             disturbed &= modest;
             Found found = isEnough() ? Found.ENOUGH : givesUp() ? Found.UNCLEAR : searchAll();
             if (!taken.confirm()) {
@@ -265,7 +266,7 @@ final class SlotSearch implements AutoCloseable {
             return found == Found.NO_MORE && few && areTooFewFree() ? refusal(found) : found;
         }
 
-        /** For an attempt, whose refusal counts can prove; and where there are many slots, to know where to begin. */
+        /** For an attempt, whose refusal counts can prove; in a crowd; and where there are many slots, to know where to begin. */
         private boolean isWorthCounting(boolean few) {
             return limit > HolderCount.SlotBlock.SIZE ? !few : certain || modest;
         }

@@ -357,7 +357,7 @@ class SessionTest {
         AtomicBoolean isFree = new AtomicBoolean();
         CompletableFuture<Answer> answer = new CompletableFuture<>();
         BackendSession.Watch watch = session.watch(() -> {
-            if (isFree.get()) {
+            if (isFree.getAndSet(false)) {
                 answer.complete(takeWaiting(session, 1).answers().get(0));
             }
         });
