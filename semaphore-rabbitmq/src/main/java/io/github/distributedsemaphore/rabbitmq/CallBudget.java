@@ -27,9 +27,9 @@ record CallBudget(String subject, long start, Duration whole) {
         return patience(whole.dividedBy(2));
     }
 
-    /** How long to wait for probes: a step is left to look in another way if they are not answered. */
-    Deadline probing() {
-        return patience(whole.dividedBy(4));
+    /** How long to wait for the next answer to probes: a step is left to look in another way if there is none. */
+    Duration probing() {
+        return whole.dividedBy(4);
     }
 
     /** How long to wait for what can be done in another way or be undone, but at most for so long. */

@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.Deque;
@@ -54,13 +55,17 @@ final class QueueSight {
         return look(queues, fallback, budget.probing(), budget);
     }
 
-    /** The same with another time for probes. */
-    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Deadline probing, CallBudget budget)
+    /**
+     * The same with another time for probes.
+     *
+     * @param probing how long to wait for the next answer. A broker that answers is slow, and not one that takes no messages
+     */
+    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Duration probing, CallBudget budget)
             throws LinkLostException {
         // Later there is too little time to tell a connection that is slow from one that does not answer.
         if (!queues.isEmpty() && !budget.isSpent()) {
             try {
-                return probe(queues, probing);
+                return probe(queues, () -> budget.patience(probing));
             } catch (ProbeFailedException e) {
                 LOG.debug("looking for queues one by one, as probing failed", e);
             }
@@ -75,8 +80,9 @@ final class QueueSight {
         return present;
     }
 
-    BitSet probe(List<String> queues, Deadline patience) throws ProbeFailedException {
-        ProbeConnection.Line line = probes.line(patience);
+    /** Asked anew for the connection and for each part of the queues, the patience is until when to wait. */
+    BitSet probe(List<String> queues, Supplier<Deadline> patience) throws ProbeFailedException {
+        ProbeConnection.Line line = probes.line(patience.get());
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
@@ -85,7 +91,7 @@ final class QueueSight {
             BitSet present = new BitSet();
             for (int from = 0; from < queues.size(); from += CHANNELS * MOST_AT_ONCE) {
                 int to = Math.min(queues.size(), from + CHANNELS * MOST_AT_ONCE);
-                probe(line, queues.subList(0, to), from, present, patience);
+                probe(line, queues.subList(0, to), from, present, patience.get());
             }
             done = true;
             return present;

@@ -261,7 +261,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         try {
             // Not the usual quarter: of a short time that is so little that a connection would be dropped that is only
             // slow.
-            return retiredOf(holds, budget.patience(budget.whole().dividedBy(2)), budget);
+            return retiredOf(holds, budget.whole().dividedBy(2), budget);
         } catch (BackendUnavailableException e) {
             // The broker has confirmed the holds, and that it does not answer to this must not cost them.
             LOG.debug("{}: it is not known which slots are still there", budget.subject(), e);
@@ -282,7 +282,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         return lost;
     }
 
-    private Set<Hold> retiredOf(List<Hold> holds, Deadline probing, CallBudget budget) throws LinkLostException {
+    private Set<Hold> retiredOf(List<Hold> holds, Duration probing, CallBudget budget) throws LinkLostException {
         List<String> queues =
                 holds.stream().map(hold -> names.slot(hold.slot())).toList();
         BitSet present = backend.sight().look(queues, () -> link.holder(budget), probing, budget);

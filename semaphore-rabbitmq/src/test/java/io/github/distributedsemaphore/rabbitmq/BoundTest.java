@@ -217,6 +217,20 @@ class BoundTest {
         backend.close();
     }
 
+    /** A look at all slots that there could be takes several answers. To look at them one by one would take much longer. */
+    @Test
+    void aBrokerThatAnswersSlowlyIsNotTakenForOneThatTakesNoMessages() {
+        SemaphoreBackend backend = throughProxy("?timeout=12s");
+        backend.ping();
+        Duration lag = Duration.ofMillis(300);
+        try (LinkFault delay = proxy.delay(lag, lag, new Random(2), Direction.ANSWERS)) {
+            assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(3);
+            assertThat(delay.strikes()).isPositive();
+        } finally {
+            backend.close();
+        }
+    }
+
     @Test
     void aThousandHoldsStayHeldOverALinkOfTenMilliseconds() {
         admin.admin().resize(name, 1_000);

@@ -71,7 +71,7 @@ class LinkTest {
         int looks = 0;
         while (freed.size() < permits.size()) {
             permits.stream().filter(Permit::isValid).forEach(permit -> sure.put(permit, permit.validUntil()));
-            BitSet present = sight.probe(holds, Deadline.NEVER);
+            BitSet present = sight.probe(holds, () -> Deadline.NEVER);
             long now = System.nanoTime();
             looks++;
             assertThat(Duration.ofNanos(now - cut))
