@@ -93,6 +93,13 @@ class PlantedBugsTest {
                     "renewing = false; return;",
                     "return;"),
             engine(
+                    "a wait for removed slots looks once more after its end",
+                    "3.2",
+                    "awaitReleased(String, Duration) for",
+                    "EngineAdmin.java",
+                    "environment.park(this, Math.min(end().nanosFrom(environment.nanoTime()), pause));",
+                    "environment.park(this, pause);"),
+            engine(
                     "releases beyond one request are not sent on",
                     "12.3",
                     "a large group can be closed",

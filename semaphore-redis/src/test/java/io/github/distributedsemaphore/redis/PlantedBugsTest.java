@@ -43,10 +43,17 @@ class PlantedBugsTest {
             in(
                     "what is told before a client listens again is lost",
                     "2.1",
-                    "about when a link is whole again",
+                    "without a link reaches the waiter",
                     "net/RedisChannels.java",
                     "if (failure == null) { tellAll(); } else {",
                     "if (failure != null) {"),
+            in(
+                    "who is refused once does not try to listen again",
+                    "2.1",
+                    "without a link reaches the waiter",
+                    "net/RedisChannels.java",
+                    "LOG.debug(\"Cannot listen to {} yet\", connections.endpoint(), failure); reconnectLater();",
+                    "LOG.debug(\"Cannot listen to {} yet\", connections.endpoint(), failure);"),
             in(
                     "an interrupted thread has no connection for what is no exchange",
                     "3.5",

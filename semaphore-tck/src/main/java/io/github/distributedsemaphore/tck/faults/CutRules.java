@@ -41,6 +41,9 @@ public abstract class CutRules {
     /** A client whose link is whole again has what it needs after this time. */
     private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
 
+    /** Long enough for an attempt to listen again that fails, and for the one after it. */
+    private static final int AWAY_MILLIS = 700;
+
     /** For subclasses. */
     protected CutRules() {}
 
@@ -255,27 +258,42 @@ public abstract class CutRules {
         DistributedSemaphore semaphore = route.client(Waiters.hinted(tck)).semaphore(name);
         DistributedSemaphore other = tck.client(Waiters.hinted(tck)).semaphore(name);
         for (int afterMillis = -70; afterMillis <= 210; afterMillis += 70) {
-            Permit held = tck.take(other, 1).get(0);
-            Task<Permit> waiter = waiting(tck, semaphore);
-            Pause.millis(tck.quiet().toMillis());
-            LinkFault refusal = route.proxy().refuse();
-            route.proxy().cut(Ending.RESET);
-            if (afterMillis < 0) {
-                held.release();
-            }
-            Pause.millis(tck.random().nextInt((int) tck.quiet().toMillis()));
-            refusal.heal();
-            if (afterMillis >= 0) {
-                Pause.millis(afterMillis);
-                held.release();
-            }
-            tck.await(
-                    "a release about when a link is whole again reaches the waiter",
-                    BACK_AFTER_A_CUT.plus(tck.guarantees().wakeUpBound()),
-                    waiter::isDone);
-            waiter.result().release();
+            int shortly = tck.random().nextInt((int) tck.quiet().toMillis());
+            assertReachedAboutTheEnd(tck, route, semaphore, other, shortly, afterMillis);
+        }
+        for (int afterMillis : List.of(70, 700)) {
+            assertReachedAboutTheEnd(tck, route, semaphore, other, AWAY_MILLIS, afterMillis);
         }
         tck.assertFree(name, 1);
+    }
+
+    private static void assertReachedAboutTheEnd(
+            TckFixture tck,
+            Route route,
+            DistributedSemaphore semaphore,
+            DistributedSemaphore other,
+            int awayMillis,
+            int afterMillis) {
+        Permit held = tck.take(other, 1).get(0);
+        Task<Permit> waiter = waiting(tck, semaphore);
+        Pause.millis(tck.quiet().toMillis());
+        LinkFault refusal = route.proxy().refuse();
+        route.proxy().cut(Ending.RESET);
+        if (afterMillis < 0) {
+            held.release();
+        }
+        Pause.millis(awayMillis);
+        refusal.heal();
+        if (afterMillis >= 0) {
+            Pause.millis(afterMillis);
+            held.release();
+        }
+        tck.await(
+                "a release " + afterMillis + " ms after the end of " + awayMillis
+                        + " ms without a link reaches the waiter",
+                BACK_AFTER_A_CUT.plus(tck.guarantees().wakeUpBound()),
+                waiter::isDone);
+        waiter.result().release();
     }
 
     private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {

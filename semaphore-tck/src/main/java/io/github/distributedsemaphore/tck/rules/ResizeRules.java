@@ -145,6 +145,32 @@ public abstract class ResizeRules {
 
     @Test
     @Rule("8.7")
+    void whoHoldsARemovedSlotTakesNoneOfTheNewLimit(TckFixture tck) {
+        String name = tck.create(3);
+        List<Permit> held = new ArrayList<>(tck.take(tck.home().semaphore(name), 3));
+        held.sort(Comparator.comparingInt(Permit::slot));
+        SemaphoreClient other = tck.client();
+        held.get(0).release();
+        held.get(1).release();
+        other.admin().resize(name, 2);
+        for (SemaphoreClient client : List.of(tck.home(), other)) {
+            assertThat(client.semaphore(name).availablePermits())
+                    .as("free of two slots, while only slot 3 is held, which was removed")
+                    .isEqualTo(2);
+            assertThat(client.admin().describe(name).orElseThrow().free())
+                    .as("free in the description, while only slot 3 is held, which was removed")
+                    .isEqualTo(2);
+            assertThat(client.semaphore(name).tryAcquire(2))
+                    .as("both permits, while only slot 3 is held, which was removed")
+                    .hasValueSatisfying(PermitGroup::close);
+        }
+        assertThat(held.get(2).verify()).as("the holder of the removed slot").isEqualTo(Verification.RETIRED);
+        held.get(2).release();
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("8.7")
     void aRemovedSlotIsNotHandedOnToAWaiterOfTheSameClient(TckFixture tck) throws Exception {
         String name = tck.create(2);
         DistributedSemaphore semaphore = tck.home().semaphore(name);

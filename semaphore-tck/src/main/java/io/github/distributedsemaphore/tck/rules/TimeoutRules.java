@@ -35,6 +35,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.opentest4j.TestAbortedException;
@@ -84,16 +85,29 @@ public abstract class TimeoutRules {
         for (WaitingCalls.Call call :
                 WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
             if (call.isLimited()) {
-                long since = System.nanoTime();
-                long ended = emptyHanded(name, call, () -> call.body().call(tck.home(), semaphore, wait));
-                assertThat(Duration.ofNanos(ended - since))
-                        .as("%s gave up before its time was over", call)
-                        .isGreaterThanOrEqualTo(wait);
-                tck.assertWithin(Bound.TIMEOUT_SLACK, TckFixture.MOST_LATE, since + wait.toNanos(), ended);
+                failsInTime(tck, semaphore, call, wait);
             }
         }
+        // What looks ever more seldom whether its wait is over may be late only after a longer one.
+        WaitingCalls.Call retired =
+                WaitingCalls.waitingFor(WaitingCalls.For.A_RETIRED_HOLDER).get(0);
+        List<Task<Boolean>> longer = Stream.of(350, 550, 750)
+                .map(Duration::ofMillis)
+                .map(time -> tck.spawn(retired + " for " + time, () -> failsInTime(tck, semaphore, retired, time)))
+                .toList();
+        longer.forEach(Task::result);
         held.forEach(Permit::close);
         tck.assertFree(name, 2);
+    }
+
+    private static void failsInTime(
+            TckFixture tck, DistributedSemaphore semaphore, WaitingCalls.Call call, Duration wait) throws Exception {
+        long since = System.nanoTime();
+        long ended = emptyHanded(semaphore.name(), call, () -> call.body().call(tck.home(), semaphore, wait));
+        assertThat(Duration.ofNanos(ended - since))
+                .as("%s gave up before its time was over", call)
+                .isGreaterThanOrEqualTo(wait);
+        tck.assertWithin(Bound.TIMEOUT_SLACK, TckFixture.MOST_LATE, since + wait.toNanos(), ended);
     }
 
     /** A wait whose time is over returns nothing or false, or throws. Returns when it ended. */

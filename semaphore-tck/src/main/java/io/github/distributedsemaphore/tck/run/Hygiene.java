@@ -126,14 +126,23 @@ public final class Hygiene {
         return things;
     }
 
+    /** With what each of them does: its name alone does not say where it stays. */
     private Set<String> newThreads() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> isOurs(thread) && !knownThreads.contains(id(thread)))
-                .filter(thread ->
-                        OWN_THREADS.stream().noneMatch(own -> thread.getName().startsWith(own)))
-                .filter(thread -> !run.harness().mayStay(thread) && !isOfKnownClient(thread))
-                .map(Thread::getName)
-                .collect(Collectors.toCollection(TreeSet::new));
+        Set<String> left = new TreeSet<>();
+        Thread.getAllStackTraces().forEach((thread, stack) -> {
+            if (isNew(thread)) {
+                left.add(ThreadDump.one(thread, stack));
+            }
+        });
+        return left;
+    }
+
+    private boolean isNew(Thread thread) {
+        return isOurs(thread)
+                && !knownThreads.contains(id(thread))
+                && OWN_THREADS.stream().noneMatch(thread.getName()::startsWith)
+                && !run.harness().mayStay(thread)
+                && !isOfKnownClient(thread);
     }
 
     private boolean isOurs(Thread thread) {

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -15,11 +16,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Two clients that do next to nothing for the whole run. One holds a permit that nobody touches, and waits for another at the start
- * and at the end. The other one waits all the time. What goes wrong after a minute of quiet, no test has the time to see.
+ * Three clients that do next to nothing for the whole run. One holds a permit that nobody touches, and waits for another at the start
+ * and at the end. The second one waits all the time. The third one holds a permit of a semaphore that was destroyed. What goes
+ * wrong after a minute of quiet, no test has the time to see.
  */
 final class QuietHold {
-    static final List<String> RULES = List.of("2.11", "2.1", "2.12");
+    static final List<String> RULES = List.of("2.11", "2.1", "2.12", "8.13");
+
+    private static final ClientSpec HINTED = ClientSpec.plain().with("recheck", "1m");
 
     private final TckRun run;
     private final SemaphoreClient client;
@@ -28,15 +32,18 @@ final class QuietHold {
     private final String name;
     private final String waitedFor;
     private final String waitedForAllTheTime;
+    private final String destroyed;
     private final Held permit;
     private final Held heldAllTheTime;
+    private final SemaphoreClient surviving;
+    private final Held survivor;
     private final CompletableFuture<Permit> waiter;
     private final long since = System.nanoTime();
 
-    QuietHold(TckRun run, SemaphoreClient client, SemaphoreClient patient, SemaphoreClient others) {
+    QuietHold(TckRun run, SemaphoreClient others) {
         this.run = run;
-        this.client = client;
-        this.patient = patient;
+        this.client = run.harness().connect(HINTED);
+        this.patient = run.harness().connect(HINTED);
         this.others = others;
         this.name = run.uniqueName("quiet");
         this.waitedFor = run.uniqueName("quiet");
@@ -44,19 +51,44 @@ final class QuietHold {
         others.admin().create(waitedFor, 1);
         this.waitedForAllTheTime = run.uniqueName("quiet");
         others.admin().create(waitedForAllTheTime, 1);
-        this.heldAllTheTime = new Held(others.semaphore(waitedForAllTheTime));
+        this.heldAllTheTime = new Held(others.semaphore(waitedForAllTheTime), Verification.HELD);
         this.waiter = patient.semaphore(waitedForAllTheTime).acquireAsync();
-        this.permit = new Held(client.semaphore(name));
+        this.permit = new Held(client.semaphore(name), Verification.HELD);
+        this.destroyed = run.uniqueName("quiet");
+        this.surviving = unhurried();
+        this.survivor = survive();
         Duration unused = waitOnce();
+    }
+
+    /** A client whose holds take long to be noticed as dead, where that can be had: what is kept for them ends later too. */
+    private SemaphoreClient unhurried() {
+        try {
+            return run.harness().connect(ClientSpec.plain().with("detection", "10s"));
+        } catch (IllegalArgumentException e) {
+            return run.harness().connect(ClientSpec.plain());
+        }
+    }
+
+    /** Destroys a semaphore of two holders, of which one dies. */
+    private Held survive() {
+        others.admin().create(destroyed, 2);
+        Held one = new Held(surviving.semaphore(destroyed), Verification.RETIRED);
+        SemaphoreClient dying = run.harness().connect(ClientSpec.plain());
+        Optional<Permit> unused = dying.semaphore(destroyed).tryAcquire();
+        others.admin().destroy(destroyed);
+        dying.abort();
+        return one;
     }
 
     /** A permit that nobody touches, and how the machine stood when its loss was told. */
     private final class Held {
         private final Permit permit;
+        private final Verification expected;
         private final Duration validity;
         private volatile boolean excused;
 
-        Held(DistributedSemaphore semaphore) {
+        Held(DistributedSemaphore semaphore, Verification expected) {
+            this.expected = expected;
             permit = semaphore
                     .tryAcquire()
                     .orElseThrow(() ->
@@ -72,18 +104,26 @@ final class QuietHold {
             return run.timing().mayLose(validity, before, now);
         }
 
-        /** Returns whether it is held; throws if it is lost for no reason. */
+        /** Returns whether it is as it should be; throws if it is lost for no reason. */
         boolean isHeld() {
             Verification verification = permit.verify();
-            if (verification != Verification.HELD && !stoodStill() && !excused) {
+            if (verification != expected && !stoodStill() && !excused) {
                 throw new AssertionError(what() + " is " + verification + ", and nobody touched it");
             }
-            return verification == Verification.HELD;
+            return verification == expected;
+        }
+
+        private String what() {
+            String age = " a permit that was taken "
+                    + Duration.ofNanos(System.nanoTime() - since).toSeconds() + " s ago";
+            return expected == Verification.HELD
+                    ? "[2.11]" + age
+                    : "[8.13]" + age + ", of a semaphore that was destroyed and whose other holder died,";
         }
     }
 
     List<String> names() {
-        return List.of(name, waitedFor, waitedForAllTheTime);
+        return List.of(name, waitedFor, waitedForAllTheTime, destroyed);
     }
 
     /** Shows that the permit is held or that its loss was told, and that releases still reach both clients. */
@@ -91,14 +131,16 @@ final class QuietHold {
         try {
             judge(permit);
             judge(waitOnce(), "[2.1] a release reached a client that had asked for nothing for ");
+            boolean unused = survivor.isHeld();
             if (heldAllTheTime.isHeld()) {
                 judgeWaiter(heldAllTheTime.permit);
             }
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
-            throw new AssertionError(what() + " cannot be judged: " + e.getMessage(), e);
+            throw new AssertionError(permit.what() + " cannot be judged: " + e.getMessage(), e);
         } finally {
             client.close();
             patient.close();
+            surviving.close();
             heldAllTheTime.permit.close();
             names().forEach(run.janitor()::destroy);
         }
@@ -108,7 +150,8 @@ final class QuietHold {
         Optional<Permit> taken = others.semaphore(name).tryAcquire();
         try {
             if (taken.isPresent() && held.permit.isValid()) {
-                throw new AssertionError(what() + " says that it is valid, and another client was granted the slot");
+                throw new AssertionError(
+                        held.what() + " says that it is valid, and another client was granted the slot");
             }
             boolean unused = held.isHeld();
         } finally {
@@ -157,11 +200,5 @@ final class QuietHold {
                     + Duration.ofNanos(System.nanoTime() - since).toSeconds() + " s after " + waited + ", declared are "
                     + bound);
         }
-    }
-
-    private String what() {
-        return "[2.11] a permit that was taken "
-                + Duration.ofNanos(System.nanoTime() - since).toSeconds()
-                + " s ago";
     }
 }

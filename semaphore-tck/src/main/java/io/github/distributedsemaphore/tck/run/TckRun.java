@@ -75,13 +75,7 @@ public final class TckRun implements AutoCloseable {
         this.janitor = harness.connect(ClientSpec.plain());
         try {
             warmUp();
-            quietHold = whole
-                    ? Optional.of(new QuietHold(
-                            this,
-                            harness.connect(ClientSpec.plain().with("recheck", "1m")),
-                            harness.connect(ClientSpec.plain().with("recheck", "1m")),
-                            janitor))
-                    : Optional.empty();
+            quietHold = whole ? Optional.of(new QuietHold(this, janitor)) : Optional.empty();
         } catch (RuntimeException | Error e) {
             heartbeat.close();
             janitor.close();

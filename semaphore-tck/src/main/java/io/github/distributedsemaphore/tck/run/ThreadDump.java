@@ -13,7 +13,7 @@ public final class ThreadDump {
         return String.join("\n", threads.values());
     }
 
-    private static String one(Thread thread, StackTraceElement[] stack) {
+    static String one(Thread thread, StackTraceElement[] stack) {
         StringBuilder text = new StringBuilder();
         text.append('"').append(thread.getName()).append("\" ").append(thread.getState());
         for (StackTraceElement frame : stack) {

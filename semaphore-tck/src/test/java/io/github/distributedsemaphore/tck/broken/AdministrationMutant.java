@@ -138,6 +138,20 @@ enum AdministrationMutant implements Mutant {
         return limit;
     })),
 
+    /** Who holds a removed slot takes one of the new limit. */
+    REMOVED_SLOTS_COUNT(
+            ResizeRules.class, "8.7", "while only slot 3 is held", Variants.served(() -> new ProbedServer() {
+                @Override
+                protected Optional<SemaphoreDescription> describe(String name) {
+                    return super.describe(name)
+                            .map(right -> new SemaphoreDescription(
+                                    name,
+                                    right.limit(),
+                                    Math.max(0, right.limit() - right.holders().size()),
+                                    right.holders()));
+                }
+            })),
+
     /** Concurrent administrators leave a limit that none of them asked for: madelson/DistributedLock #78. */
     RESIZES_MIX(
             ResizeRules.class,
