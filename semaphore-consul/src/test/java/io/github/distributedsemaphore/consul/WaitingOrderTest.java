@@ -123,6 +123,20 @@ class WaitingOrderTest {
     }
 
     @Test
+    void aClientWhosePlaceEndedWithItsSessionGetsAnother() {
+        takeHolds(session, 2);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            String ended = waiting().get(0);
+            server.destroySession(ended.substring(ended.lastIndexOf('/') + 1));
+            await("another place").until(() -> {
+                assertThat(first(waitFor(rival, List.of(), 1))).isEqualTo(Answer.FULL);
+                return waiting().stream().anyMatch(key -> !key.equals(ended));
+            });
+        }
+    }
+
+    @Test
     void aContenderOfTheOfficialClientHasItsPlaceInTheOrder() {
         Hold kept = takeOne(session);
         String made = server.send("PUT", "/v1/session/create", "{\"TTL\":\"15s\",\"Behavior\":\"delete\"}")

@@ -47,10 +47,10 @@ final class QuietHold {
         this.others = others;
         this.name = run.uniqueName("quiet");
         this.waitedFor = run.uniqueName("quiet");
-        others.admin().create(name, 1);
-        others.admin().create(waitedFor, 1);
+        run.janitor().create(name, 1);
+        run.janitor().create(waitedFor, 1);
         this.waitedForAllTheTime = run.uniqueName("quiet");
-        others.admin().create(waitedForAllTheTime, 1);
+        run.janitor().create(waitedForAllTheTime, 1);
         this.heldAllTheTime = new Held(others.semaphore(waitedForAllTheTime), Verification.HELD);
         this.waiter = patient.semaphore(waitedForAllTheTime).acquireAsync();
         this.permit = new Held(client.semaphore(name), Verification.HELD);
@@ -71,11 +71,11 @@ final class QuietHold {
 
     /** Destroys a semaphore of two holders, of which one dies. */
     private Held survive() {
-        others.admin().create(destroyed, 2);
+        run.janitor().create(destroyed, 2);
         Held one = new Held(surviving.semaphore(destroyed), Verification.RETIRED);
         SemaphoreClient dying = run.harness().connect(ClientSpec.plain());
         Optional<Permit> unused = dying.semaphore(destroyed).tryAcquire();
-        others.admin().destroy(destroyed);
+        run.janitor().destroy(destroyed);
         dying.abort();
         return one;
     }
@@ -97,11 +97,11 @@ final class QuietHold {
             permit.onLost(loss -> excused = stoodStill());
         }
 
-        /** Whether the machine has just stood still for so long that this is lost. An earlier pause explains no loss. */
+        /** Whether the machine stood still for half of the last validity. What was before that explains no loss. */
         private boolean stoodStill() {
             long now = System.nanoTime();
-            long before = now - run.guarantees().detectionMax().toNanos();
-            return run.timing().mayLose(validity, before, now);
+            long half = validity.toNanos() / 2;
+            return half > 0 && run.timing().stoodStill(now - validity.toNanos(), now) > half;
         }
 
         /** Returns whether it is as it should be; throws if it is lost for no reason. */

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.run;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -102,7 +103,7 @@ public final class TckRun implements AutoCloseable {
     /** Has everything that the first use sets up for good be there before the baseline is taken. The rules judge, not this. */
     private void warmUp() {
         String name = uniqueName("first");
-        janitor.admin().create(name, 1);
+        janitor().create(name, 1);
         try (SemaphoreClient first = harness.connect(ClientSpec.plain())) {
             Optional<Permit> held = first.semaphore(name).tryAcquire();
             janitor.semaphore(name).tryAcquire(Duration.ofMillis(50)).ifPresent(Permit::close);
@@ -111,7 +112,7 @@ public final class TckRun implements AutoCloseable {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);
         }
-        janitor.admin().destroy(name);
+        janitor().destroy(name);
     }
 
     private void endQuietHold() {
@@ -299,18 +300,27 @@ public final class TckRun implements AutoCloseable {
         }
     }
 
-    /** Removes what tests created, by a client of its own. */
+    /**
+     * Makes and removes what tests need, which no rule judges. A busy machine may break a call off; repeated, it goes on where it
+     * ended.
+     */
     public record Janitor(SemaphoreClient client) {
         private static final int TRIES = 5;
 
+        public void create(String name, int limit) {
+            insist(() -> client.admin().create(name, limit));
+        }
+
         public void destroy(String name) {
+            insist(() -> client.admin().destroy(name));
+        }
+
+        private static void insist(Runnable call) {
             for (int i = 1; ; i++) {
                 try {
-                    client.admin().destroy(name);
+                    call.run();
                     return;
-                } catch (OutcomeUnknownException e) {
-                    // Where each slot needs a step, a busy machine may break the call off. Repeated, it goes on where
-                    // it ended.
+                } catch (BackendUnavailableException | OutcomeUnknownException e) {
                     if (i == TRIES) {
                         throw e;
                     }
