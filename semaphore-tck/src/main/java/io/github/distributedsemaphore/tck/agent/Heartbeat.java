@@ -6,8 +6,8 @@ import java.util.Deque;
 import java.util.concurrent.ThreadFactory;
 
 /**
- * Measures for how long the machine itself stood still. A thread sleeps five milliseconds, starts another thread and waits for its
- * end; then it notes how late it is. What a bound is compared with is the time less these pauses; the bound stays what it is. Thread-safe.
+ * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
+ * What a bound is compared with is the time less these pauses; the bound stays what it is. Thread-safe.
  */
 public final class Heartbeat implements AutoCloseable {
     private static final long PERIOD_MILLIS = 5;
@@ -44,17 +44,16 @@ public final class Heartbeat implements AutoCloseable {
         thread.start();
     }
 
-    /** The end of a call passes from a timer to a worker to its caller: a beat passes to a thread that is new each time, and back. */
+    /** The end of a call passes from a timer to a worker to its caller: so does a beat, to a thread that is new each time. */
     private void run() {
         try {
             while (!isOver()) {
                 long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
                 Thread.sleep(PERIOD_MILLIS);
-                Thread hop = hops.newThread(() -> {});
+                Thread hop = hops.newThread(() -> beat(due));
                 hop.setDaemon(true);
                 hop.start();
                 hop.join(MOST.toMillis());
-                beat(due);
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException("nobody interrupts a heartbeat", e);

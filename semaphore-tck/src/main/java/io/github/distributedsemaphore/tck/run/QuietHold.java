@@ -86,6 +86,7 @@ final class QuietHold {
         private final Verification expected;
         private final Duration validity;
         private volatile boolean excused;
+        private volatile String then = "";
 
         Held(DistributedSemaphore semaphore, Verification expected) {
             this.expected = expected;
@@ -94,21 +95,28 @@ final class QuietHold {
                     .orElseThrow(() ->
                             new AssertionError("[2.11] '" + semaphore.name() + "' refused a permit that must be free"));
             validity = TckTiming.validity(permit.validUntil());
-            permit.onLost(loss -> excused = stoodStill());
+            permit.onLost(loss -> lost());
         }
 
-        /** Whether the machine stood still for half of the last validity. What was before that explains no loss. */
+        private void lost() {
+            long now = System.nanoTime();
+            excused = stoodStill();
+            then = "; in the last " + validity + " before the news of its loss the machine stood still for "
+                    + Duration.ofNanos(run.timing().stoodStill(now - validity.toNanos(), now));
+        }
+
+        /** Whether the machine has just stood still for so long that this is lost. An earlier pause explains no loss. */
         private boolean stoodStill() {
             long now = System.nanoTime();
-            long half = validity.toNanos() / 2;
-            return half > 0 && run.timing().stoodStill(now - validity.toNanos(), now) > half;
+            long before = now - run.guarantees().detectionMax().toNanos();
+            return run.timing().mayLose(validity, before, now);
         }
 
         /** Returns whether it is as it should be; throws if it is lost for no reason. */
         boolean isHeld() {
             Verification verification = permit.verify();
             if (verification != expected && !stoodStill() && !excused) {
-                throw new AssertionError(what() + " is " + verification + ", and nobody touched it");
+                throw new AssertionError(what() + " is " + verification + ", and nobody touched it" + then);
             }
             return verification == expected;
         }
