@@ -80,7 +80,11 @@ final class QueueSight {
         return present;
     }
 
-    /** Asked anew for the connection and for each part of the queues, the patience is until when to wait. */
+    /**
+     * The same by probes alone.
+     *
+     * @param patience until when to wait; asked once for the connection, and once for each part of the queues
+     */
     BitSet probe(List<String> queues, Supplier<Deadline> patience) throws ProbeFailedException {
         ProbeConnection.Line line = probes.line(patience.get());
         if (line.isBlocked()) {

@@ -80,12 +80,12 @@ public abstract class LivenessRules {
     }
 
     /**
-     * The client that waits for two may learn first of a slot, which alone is of no use to it. Where clients have an order it may keep
-     * the other one waiting until it leaves.
+     * The client that waits for two may learn of the slot first, and cannot use it. Where clients have an order, the other client may
+     * have to wait until that one has left.
      */
     @Test
     @Rule({"2.1", "11.2"})
-    void whoWaitsForOneIsServedBesideAClientThatWaitsForTwo(TckFixture tck) throws Exception {
+    void aWaiterForOneIsServedBesideAClientThatWaitsForTwo(TckFixture tck) throws Exception {
         String name = tck.create(2);
         DistributedSemaphore waiting = tck.client(Waiters.hinted(tck)).semaphore(name);
         DistributedSemaphore waitingForTwo = tck.client(Waiters.hinted(tck)).semaphore(name);
@@ -105,11 +105,11 @@ public abstract class LivenessRules {
                 since = System.nanoTime();
                 two.cancel(true);
             }
-            Waiters.served(tck, waiter, since, "a release did not reach who waits for one, beside who waits for two")
+            Waiters.served(tck, waiter, since, "a release did not reach a waiter for one beside a waiter for two")
                     .release();
             held.get(1).release();
             if (!two.isCancelled()) {
-                tck.await("both permits reach who waits for two", two::isDone);
+                tck.await("both permits reach the waiter for two", two::isDone);
                 two.join().close();
             }
         }

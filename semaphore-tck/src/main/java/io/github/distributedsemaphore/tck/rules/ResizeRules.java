@@ -145,7 +145,7 @@ public abstract class ResizeRules {
 
     @Test
     @Rule("8.7")
-    void whoHoldsARemovedSlotTakesNoneOfTheNewLimit(TckFixture tck) {
+    void aHolderOfARemovedSlotDoesNotCountAgainstTheNewLimit(TckFixture tck) {
         String name = tck.create(3);
         List<Permit> held = new ArrayList<>(tck.take(tck.home().semaphore(name), 3));
         held.sort(Comparator.comparingInt(Permit::slot));

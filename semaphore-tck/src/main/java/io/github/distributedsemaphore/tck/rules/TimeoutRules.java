@@ -100,30 +100,25 @@ public abstract class TimeoutRules {
         tck.assertFree(name, 2);
     }
 
+    /** A wait whose time is over returns nothing or false, or throws. */
     private static void failsInTime(
             TckFixture tck, DistributedSemaphore semaphore, WaitingCalls.Call call, Duration wait) throws Exception {
         long since = System.nanoTime();
-        long ended = emptyHanded(semaphore.name(), call, () -> call.body().call(tck.home(), semaphore, wait));
+        long ended;
+        try {
+            Object returned = call.body().call(tck.home(), semaphore, wait);
+            ended = System.nanoTime();
+            assertThat(returned)
+                    .as("what %s returned where nothing came free", call)
+                    .isIn(Optional.empty(), false);
+        } catch (SemaphoreTimeoutException e) {
+            ended = System.nanoTime();
+            assertThat(e).hasMessageContaining(semaphore.name());
+        }
         assertThat(Duration.ofNanos(ended - since))
                 .as("%s gave up before its time was over", call)
                 .isGreaterThanOrEqualTo(wait);
         tck.assertWithin(Bound.TIMEOUT_SLACK, TckFixture.MOST_LATE, since + wait.toNanos(), ended);
-    }
-
-    /** A wait whose time is over returns nothing or false, or throws. Returns when it ended. */
-    private static long emptyHanded(String name, WaitingCalls.Call what, Callable<?> call) throws Exception {
-        long ended;
-        try {
-            Object returned = call.call();
-            ended = System.nanoTime();
-            assertThat(returned)
-                    .as("what %s returned where nothing came free", what)
-                    .isIn(Optional.empty(), false);
-        } catch (SemaphoreTimeoutException e) {
-            ended = System.nanoTime();
-            assertThat(e).hasMessageContaining(name);
-        }
-        return ended;
     }
 
     private static void refused(String name, Callable<?> attempt) {

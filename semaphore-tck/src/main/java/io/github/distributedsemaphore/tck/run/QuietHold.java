@@ -74,7 +74,7 @@ final class QuietHold {
         run.janitor().create(destroyed, 2);
         Held one = new Held(surviving.semaphore(destroyed), Verification.RETIRED);
         SemaphoreClient dying = run.harness().connect(ClientSpec.plain());
-        Optional<Permit> unused = dying.semaphore(destroyed).tryAcquire();
+        Held unused = new Held(dying.semaphore(destroyed), Verification.RETIRED);
         run.janitor().destroy(destroyed);
         dying.abort();
         return one;
@@ -99,10 +99,11 @@ final class QuietHold {
         }
 
         private void lost() {
-            long now = System.nanoTime();
             excused = stoodStill();
-            then = "; in the last " + validity + " before the news of its loss the machine stood still for "
-                    + Duration.ofNanos(run.timing().stoodStill(now - validity.toNanos(), now));
+            Duration before = run.guarantees().detectionMax();
+            long now = System.nanoTime();
+            then = "; in the " + before + " before the news of its loss the machine stood still for "
+                    + Duration.ofNanos(run.timing().stoodStill(now - before.toNanos(), now));
         }
 
         /** Whether the machine has just stood still for so long that this is lost. An earlier pause explains no loss. */

@@ -138,7 +138,7 @@ enum AdministrationMutant implements Mutant {
         return limit;
     })),
 
-    /** Who holds a removed slot takes one of the new limit. */
+    /** A holder of a removed slot counts against the new limit. */
     REMOVED_SLOTS_COUNT(
             ResizeRules.class, "8.7", "while only slot 3 is held", Variants.served(() -> new ProbedServer() {
                 @Override
