@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Deque;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -45,6 +46,7 @@ final class Connections implements AutoCloseable {
     private final Semaphore places;
     private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
     private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
+    private final Set<Connection> withoutAutoCommit = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean looking = new AtomicBoolean();
     private final Executor threads;
     private volatile boolean closed;
@@ -141,7 +143,8 @@ final class Connections implements AutoCloseable {
         try {
             return InterruptShield.await(opened, end);
         } catch (TimeoutException e) {
-            CompletableFuture<Void> unused = opened.thenAccept(connection -> end(connection, false));
+            // It comes too late and is in order: a pool goes on lending it.
+            CompletableFuture<Void> unused = opened.thenAccept(this::giveBack);
             throw late("there was no connection");
         } catch (ExecutionException e) {
             throw Dialect.translated(e.getCause(), false, where);
@@ -156,10 +159,13 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** A pool may lend it with the settings of somebody's transactions. */
-    private static Connection withOwnTransactions(Connection connection) throws SQLException {
+    /** A pool may lend it with the settings of somebody's transactions, and need not put them right itself. */
+    private Connection withOwnTransactions(Connection connection) throws SQLException {
         try {
-            connection.setAutoCommit(true);
+            if (!connection.getAutoCommit()) {
+                connection.setAutoCommit(true);
+                withoutAutoCommit.add(connection);
+            }
             return connection;
         } catch (SQLException | RuntimeException e) {
             closeQuietly(connection);
@@ -235,10 +241,10 @@ final class Connections implements AutoCloseable {
         if (usable && kept > 0) {
             idle.addFirst(connection);
         } else {
-            closeQuietly(connection);
+            giveBack(connection);
         }
         if (closed) {
-            endIdle(Connections::closeQuietly);
+            endIdle(this::giveBack);
         }
     }
 
@@ -248,7 +254,19 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    static void closeQuietly(Connection connection) {
+    /** As it was lent. */
+    void giveBack(Connection connection) {
+        try {
+            if (withoutAutoCommit.remove(connection)) {
+                connection.setAutoCommit(false);
+            }
+        } catch (SQLException e) {
+            // It is broken, and the pool will notice that.
+        }
+        closeQuietly(connection);
+    }
+
+    private static void closeQuietly(Connection connection) {
         try {
             connection.close();
         } catch (SQLException e) {
@@ -259,6 +277,6 @@ final class Connections implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        threads.execute(() -> endIdle(Connections::closeQuietly));
+        threads.execute(() -> endIdle(this::giveBack));
     }
 }

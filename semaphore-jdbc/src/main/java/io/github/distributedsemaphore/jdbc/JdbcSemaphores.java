@@ -36,7 +36,7 @@ public final class JdbcSemaphores {
     /**
      * Makes a backend over a pool of connections to PostgreSQL, with default settings. Does no I/O.
      *
-     * @param dataSource lends connections in auto-commit mode, or in another mode that is then changed
+     * @param dataSource lends connections, in any mode of auto-commit: they go back in the same mode
      * @return the backend, for {@link io.github.distributedsemaphore.SemaphoreClient#builder(SemaphoreBackend)}
      */
     public static SemaphoreBackend over(DataSource dataSource) {
@@ -46,7 +46,7 @@ public final class JdbcSemaphores {
     /**
      * Makes a backend over a pool of connections. Does no I/O.
      *
-     * @param dataSource lends connections in auto-commit mode, or in another mode that is then changed
+     * @param dataSource lends connections, in any mode of auto-commit: they go back in the same mode
      * @param label what the client calls itself in descriptions; empty for nothing
      * @param settings those of {@link JdbcBackendProvider} by name, but for those of the connection; and {@code dialect}, which is
      *     {@code postgresql} by default, {@code h2} or {@code mariadb}

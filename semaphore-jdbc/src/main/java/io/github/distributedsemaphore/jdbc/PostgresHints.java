@@ -119,11 +119,11 @@ final class PostgresHints implements AutoCloseable {
                 lastWatched = watched.isEmpty() ? lastWatched : System.nanoTime();
             }
             execute(opened, "UNLISTEN *");
-            Connections.closeQuietly(opened);
+            connections.giveBack(opened);
         } finally {
             Connections.abort(opened);
             // A pool counts it as lent until then, whatever became of it.
-            Connections.closeQuietly(opened);
+            connections.giveBack(opened);
         }
     }
 
@@ -132,8 +132,10 @@ final class PostgresHints implements AutoCloseable {
         try {
             Class<?> type = Class.forName("org.postgresql.PGConnection");
             Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
-            Object heard = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
-            for (Object one : heard == null ? new Object[0] : (Object[]) heard) {
+            Object result = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            // Older drivers return null for none.
+            Object[] heard = result == null ? new Object[0] : (Object[]) result;
+            for (Object one : heard) {
                 String[] words = ((String) parameter.invoke(one)).split("\n", 2);
                 watched.forEach((hint, name) -> {
                     if (name.equals(words[0])) {
@@ -141,7 +143,7 @@ final class PostgresHints implements AutoCloseable {
                     }
                 });
             }
-            return heard != null;
+            return heard.length > 0;
         } catch (ReflectiveOperationException e) {
             throw new SQLException("the driver is not PostgreSQL's, or its connection is broken", e);
         }

@@ -22,6 +22,8 @@ import org.junit.jupiter.api.Test;
 /** An overdue call ends, also on a machine that has no thread to spare for a moment; what is of no use is not kept. */
 class ConnectionsTest {
     private final CountDownLatch aborted = new CountDownLatch(1);
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean autoCommit = true;
 
     private final Connection hangs = (Connection) Proxy.newProxyInstance(
             ConnectionsTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
@@ -32,7 +34,15 @@ class ConnectionsTest {
                         aborted.countDown();
                         yield null;
                     }
-                    case "setAutoCommit", "close" -> null;
+                    case "close" -> {
+                        closed.countDown();
+                        yield null;
+                    }
+                    case "setAutoCommit" -> {
+                        autoCommit = (boolean) arguments[0];
+                        yield null;
+                    }
+                    case "getAutoCommit" -> autoCommit;
                     case "isClosed" -> false;
                     default -> throw new SQLException(method.getName() + " is not expected");
                 };
@@ -109,6 +119,35 @@ class ConnectionsTest {
     @Test
     void aConnectionWhoseStatementTheServerEndedIsKept() {
         assertThat(isKeptAfter(new SQLException("statement timeout", "57014"))).isTrue();
+    }
+
+    /** The pool of an application that has none left for a moment. */
+    @Test
+    void aConnectionThatComesTooLateGoesBackUnharmed() throws Exception {
+        CountDownLatch there = new CountDownLatch(1);
+        Callable<Connection> opener = () -> {
+            there.await();
+            return hangs;
+        };
+        Connections connections = new Connections(opener, Duration.ofMillis(50), 0, "the test");
+        assertThatThrownBy(() -> connections.with(connections.deadline(), false, connection -> 1))
+                .isInstanceOf(BackendUnavailableException.class);
+
+        there.countDown();
+
+        assertThat(closed.await(10, TimeUnit.SECONDS)).as("given back").isTrue();
+        assertThat(aborted.getCount()).as("not aborted").isOne();
+    }
+
+    @Test
+    void aConnectionGoesBackInTheModeInWhichItWasLent() {
+        autoCommit = false;
+        Connections connections = new Connections(() -> hangs, Duration.ofSeconds(10), 0, "the test");
+
+        boolean meanwhile = connections.with(connections.deadline(), false, Connection::getAutoCommit);
+
+        assertThat(meanwhile).as("in auto-commit mode while it is used").isTrue();
+        assertThat(autoCommit).as("in auto-commit mode when it goes back").isFalse();
     }
 
     private static long waitForLock(PostgresServer server) {

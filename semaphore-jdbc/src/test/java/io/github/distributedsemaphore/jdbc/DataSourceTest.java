@@ -22,12 +22,15 @@ import org.postgresql.ds.PGSimpleDataSource;
 
 /** A pool of the application gets each connection back that it lends, also one that is broken. */
 class DataSourceTest {
+    private static final String ASKED =
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'counted' AND query = 'SELECT 1'";
+
     private static final String LISTENING = "SELECT pid FROM pg_stat_activity WHERE application_name = 'counted'"
             + " AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')";
 
     private final PostgresServer server = PostgresServer.shared();
     private final AtomicInteger lent = new AtomicInteger();
-    private boolean refusesSettings;
+    private boolean isGone;
 
     private DataSource pool() {
         PGSimpleDataSource database = new PGSimpleDataSource();
@@ -54,7 +57,7 @@ class DataSourceTest {
                     if (name.equals("close")) {
                         whenClosed.run();
                     }
-                    if (name.equals("setAutoCommit") && refusesSettings) {
+                    if (name.equals("getAutoCommit") && isGone) {
                         throw new SQLException("the connection is gone", "HY000");
                     }
                     try {
@@ -99,10 +102,25 @@ class DataSourceTest {
         server.execute("DROP TABLE counted");
     }
 
+    /** Otherwise one whose link is dead in silence would be waited on for ever. */
     @Test
-    void oneThatTakesNoSettingGoesBack() {
+    void aConnectionThatListensIsAskedWhileItHearsNothing() throws InterruptedException {
         try (SemaphoreClient client = client()) {
-            refusesSettings = true;
+            client.admin().create("jobs", 1);
+            try (Permit held = client.semaphore("jobs").acquire()) {
+                CompletableFuture<Permit> waiting = client.semaphore("jobs").acquireAsync();
+                await("is asked").until(() -> !server.query(ASKED).isEmpty());
+                assertThat(held.isValid()).isTrue();
+                waiting.cancel(true);
+            }
+        }
+        server.execute("DROP TABLE counted");
+    }
+
+    @Test
+    void oneThatIsGoneGoesBack() {
+        try (SemaphoreClient client = client()) {
+            isGone = true;
             assertThatThrownBy(() -> client.admin().create("jobs", 1)).isInstanceOf(BackendUnavailableException.class);
             assertThat(lent).hasValue(0);
         }

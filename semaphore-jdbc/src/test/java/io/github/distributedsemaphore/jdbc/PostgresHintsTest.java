@@ -43,6 +43,7 @@ class PostgresHintsTest {
                             yield proxy(Statement.class);
                         }
                         case "execute" -> false;
+                        case "getAutoCommit" -> true;
                         case "unwrap" -> throw new SQLException("no notifications come in this test");
                         default -> null;
                     };
