@@ -55,6 +55,13 @@ without_services() {
   )
 }
 
+# debian_mirror [FILE...]: the first mirror of Debian's packages among apt's sources, or in the lists that "mirror+file:" names.
+debian_mirror() {
+  local files=("$@")
+  ((${#files[@]})) || files=(/etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/mirrors/*)
+  sed -nE 's#^((URIs:|deb( \[[^]]*\])?) +)?(https?://[^ ]*/debian)/?([[:space:]].*)?$#\4#p' "${files[@]}" 2>/dev/null | sed -n 1p || true
+}
+
 can_install() { [[ -f /etc/debian_version && $EUID -eq 0 ]]; }
 
 # install_missing COMMAND...: sees to a JDK, Maven and those commands: installs them on Debian, elsewhere says what to install.
@@ -74,6 +81,9 @@ install_missing() {
   fi
   say "going to install from Debian's packages: ${missing[*]} (--no-install leaves the machine as it is)"
   apt-get update -qq >&2
+  # Newer releases of Debian have newer ones only.
+  apt-cache show "openjdk-$MIN_JAVA-jdk-headless" >/dev/null 2>&1 ||
+    missing=("${missing[@]/#openjdk-$MIN_JAVA-jdk-headless/default-jdk-headless}")
   DEBIAN_FRONTEND=noninteractive without_services apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]} == 0)) || die "still missing after installing: ${missing[*]}; check the PATH for older versions"

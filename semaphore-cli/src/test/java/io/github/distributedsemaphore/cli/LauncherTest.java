@@ -250,7 +250,7 @@ final class LauncherTest {
     void withoutItsJarsItSaysHowToBuildThem() throws IOException, InterruptedException {
         Outcome outcome = call(folder, script.toString(), "status");
 
-        assertThat(outcome.code()).isEqualTo(69);
+        assertThat(outcome.code()).isEqualTo(72);
         assertThat(outcome.output()).hasLineCount(1).contains("not built", "mvn -f '" + folder + "/pom.xml'");
     }
 
@@ -261,7 +261,7 @@ final class LauncherTest {
 
         Outcome outcome = call(folder, script.toString(), "status");
 
-        assertThat(outcome.code()).isEqualTo(69);
+        assertThat(outcome.code()).isEqualTo(72);
         assertThat(outcome.output()).hasLineCount(1).contains("JDK of version 17");
     }
 }

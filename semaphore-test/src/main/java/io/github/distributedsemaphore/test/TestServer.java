@@ -12,20 +12,16 @@ import io.github.distributedsemaphore.memory.ServerSession;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A server in memory to which the faults of a test happen. Thread-safe. */
-final class TestServer extends MemoryServer implements Link {
-    /** The first request of unknown outcome, and the question what became of it. */
-    private static final Set<String> EXCHANGES = Set.of("exchange", "resolve");
-
+final class TestServer extends MemoryServer {
     private final AtomicInteger refusals = new AtomicInteger();
-    private final AtomicInteger lostAnswers = new AtomicInteger();
+    private final AtomicBoolean losesAnswer = new AtomicBoolean();
     private final @Nullable ManualTime time;
     private volatile Deadline awayUntil;
 
@@ -48,19 +44,28 @@ final class TestServer extends MemoryServer implements Link {
     }
 
     void loseAnswerOnce() {
-        lostAnswers.set(2);
+        losesAnswer.set(true);
     }
 
-    @Override
-    public <T> T call(String what, Supplier<T> onServer) {
+    /** What one client's calls pass through. */
+    private Link line() {
+        AtomicBoolean losesNext = new AtomicBoolean();
+        return Link.with(what -> requireAvailable(), what -> loseAnswer(what, losesNext));
+    }
+
+    private void requireAvailable() {
         if (!awayUntil.isPast(now())) {
             throw new BackendUnavailableException("The test has made the backend unavailable", null);
         }
-        T answer = onServer.get();
-        if (EXCHANGES.contains(what) && lostAnswers.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+    }
+
+    /** That of a request, and that of the first question what became of it, which the same client asks. */
+    private void loseAnswer(String what, AtomicBoolean losesNext) {
+        boolean first = what.equals("exchange") && losesAnswer.getAndSet(false);
+        if (first || (what.equals("resolve") && losesNext.getAndSet(false))) {
+            losesNext.set(first);
             throw new OutcomeUnknownException("The test has lost the answer of the backend", null);
         }
-        return answer;
     }
 
     @Override
@@ -78,7 +83,7 @@ final class TestServer extends MemoryServer implements Link {
     /** One client by real time; its calls never block, so it begins exchanges itself. */
     private static class Client extends MemoryBackend {
         Client(TestServer server, HolderInfo self) {
-            super(server, self, server);
+            super(server, self, server.line());
         }
 
         @Override

@@ -10,9 +10,19 @@ import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.memory.MemoryBackend;
+import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -121,6 +131,33 @@ class FaultsTest {
         // What the call had taken went back, so it is there for the next one.
         exports.acquireAsync(Duration.ofSeconds(10)).join().release();
         semaphores.assertNothingHeld();
+    }
+
+    private static BackendSession session(MemoryBackend client) {
+        return client.open("exports", new SessionListener() {
+            @Override
+            public void lost(Collection<Hold> holds, String reason) {}
+
+            @Override
+            public void ended(String reason) {}
+        });
+    }
+
+    @Test
+    void noOtherClientLosesTheSecondAnswer() {
+        TestServer server = new TestServer(System::nanoTime, Duration.ofSeconds(10), null);
+        MemoryBackend client = server.connect(HolderInfo.ofThisProcess("one"));
+        assertThat(client.admin().create("exports", 2)).isTrue();
+        BackendSession one = session(client);
+        BackendSession other = session(server.connect(HolderInfo.ofThisProcess("other")));
+        ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, true);
+        server.loseAnswerOnce();
+        assertThatThrownBy(() -> one.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+
+        assertThat(other.exchange(request).answers().get(0)).isInstanceOf(Answer.Granted.class);
+
+        assertThatThrownBy(() -> one.resolve(request)).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(one.resolve(request).answers().get(0)).isInstanceOf(Answer.Granted.class);
     }
 
     @ParameterizedTest

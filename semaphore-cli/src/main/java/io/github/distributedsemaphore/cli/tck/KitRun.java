@@ -43,8 +43,18 @@ final class KitRun {
             progress.end();
             return tell(outcome, targets);
         } finally {
-            Runtime.getRuntime().removeShutdownHook(tidying);
-            delete(folder);
+            if (isOver(tidying)) {
+                delete(folder);
+            }
+        }
+    }
+
+    /** Ctrl-C may have come before; then the hook deletes. */
+    private static boolean isOver(Thread tidying) {
+        try {
+            return Runtime.getRuntime().removeShutdownHook(tidying);
+        } catch (IllegalStateException e) {
+            return false;
         }
     }
 
@@ -52,7 +62,11 @@ final class KitRun {
         try {
             KitRunner.abandon();
         } finally {
-            delete(folder);
+            try {
+                delete(folder);
+            } catch (UncheckedIOException e) {
+                // The run, which still goes on, has written its report meanwhile.
+            }
         }
     }
 
