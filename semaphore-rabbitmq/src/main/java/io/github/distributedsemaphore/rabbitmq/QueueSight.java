@@ -62,12 +62,14 @@ final class QueueSight {
      */
     BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Duration probing, CallBudget budget)
             throws LinkLostException {
+        // Of many there is no time to look one by one, and the next probes have a new connection.
+        int tries = queues.isEmpty() ? 0 : queues.size() > MOST_AT_ONCE ? 2 : 1;
         // Later there is too little time to tell a connection that is slow from one that does not answer.
-        if (!queues.isEmpty() && !budget.isSpent()) {
+        for (; tries > 0 && !budget.isSpent(); tries--) {
             try {
                 return probe(queues, () -> budget.patience(probing));
             } catch (ProbeFailedException e) {
-                LOG.debug("looking for queues one by one, as probing failed", e);
+                LOG.debug("probing failed; what is not probed again is looked for one by one", e);
             }
         }
         BitSet present = new BitSet();

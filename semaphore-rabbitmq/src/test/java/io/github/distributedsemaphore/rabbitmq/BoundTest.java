@@ -39,6 +39,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every call ends in its time, whatever the broker and the link do, and a client that is closed leaves nothing. */
 class BoundTest {
@@ -226,6 +227,23 @@ class BoundTest {
         try (LinkFault delay = proxy.delay(lag, lag, new Random(2), Direction.ANSWERS)) {
             assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(3);
             assertThat(delay.strikes()).isPositive();
+        } finally {
+            backend.close();
+        }
+    }
+
+    /** As a firewall does that forgets a connection. To look at a thousand slots one by one would take too long. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6})
+    void aDescriptionOutlivesAConnectionThatFallsSilent(int answer) {
+        SemaphoreBackend backend = throughProxy("?timeout=6s");
+        backend.ping();
+        Duration lag = Duration.ofMillis(50);
+        try (LinkFault delay = proxy.delay(lag, lag, new Random(3), Direction.ANSWERS);
+                LinkFault loss = proxy.loseAnswer(answer, Ending.SILENCE)) {
+            assertThat(delay).isNotNull();
+            assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(3);
+            assertThat(loss.strikes()).isPositive();
         } finally {
             backend.close();
         }
