@@ -36,6 +36,7 @@ final class AgentJson {
         request.addProperty("holdMicros", workload.holdMicros());
         request.addProperty("waitMillis", workload.waitMillis());
         request.addProperty("budgetMillis", workload.budgetMillis());
+        request.addProperty("enoughHeld", workload.enoughHeld());
         request.addProperty("seed", workload.seed());
         request.addProperty("mayFail", workload.mayFail());
         return request;
@@ -50,6 +51,7 @@ final class AgentJson {
                 request.get("holdMicros").getAsInt(),
                 request.get("waitMillis").getAsInt(),
                 request.get("budgetMillis").getAsInt(),
+                request.get("enoughHeld").getAsInt(),
                 request.get("seed").getAsLong(),
                 request.get("mayFail").getAsBoolean());
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
@@ -18,9 +19,12 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -32,6 +36,8 @@ public abstract class LostAnswerRules {
     private static final int UNDER_WAY_MILLIS = 20;
 
     private static final int MOST_ANSWERS = 20;
+
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     /** How many requests of a call are held up, one after the other. */
     private static final int MOST_LATE = 6;
@@ -158,6 +164,44 @@ public abstract class LostAnswerRules {
             });
         }
         tck.assertFree(name, 2);
+    }
+
+    /** What one caller leaves behind, because it left while its permit was on the way, is not enough for one that wants two. */
+    @Test
+    @Rule({"11.2", "3.6"})
+    void aWaiterForTwoGetsTwoAlsoIfTheOneBeforeItLeaves(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        long held = 0;
+        for (int round = 0; round < tck.rounds(MOST_LATE, 3); round++) {
+            List<Permit> permits = tck.take(others, 2);
+            CompletableFuture<Permit> leaves = semaphore.acquireAsync(PATIENCE);
+            CompletableFuture<PermitGroup> stays = semaphore.acquireAsync(2, PATIENCE);
+            tck.proveNothing("both wait", tck.quiet(), () -> !leaves.isDone() && !stays.isDone());
+            LinkFault late = route.proxy().holdRequest(1);
+            permits.get(0).release();
+            tck.await(
+                    "the request for the permit is held, or none is needed",
+                    () -> late.strikes() > 0 || leaves.isDone());
+            leaves.cancel(true);
+            held += late.heal();
+            permits.get(1).release();
+            try (PermitGroup group = stays.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                assertThat(group.permits())
+                        .as("what a caller has that asked for two, %s", late)
+                        .hasSize(2);
+            }
+            if (!leaves.isCancelled()) {
+                leaves.join().release();
+            }
+            tck.assertFree(name, 2);
+        }
+        if (held == 0) {
+            throw new FaultMissedException("no request was held");
+        }
     }
 
     /** The server may have changed for others when a client finds out what became of its request. A slot of which it says that it is free is free. */

@@ -222,6 +222,7 @@ public abstract class StallRules {
             Workload workload = Workload.of(2, 6, tck.random().nextLong())
                     .withRounds(tck.rounds(200, 15), 3_000)
                     .withTimes(slow * 250, slow * 4)
+                    .untilHeld(2)
                     .withFailures();
             History history = workload.run(semaphores, tck.recorder("slow"));
             tck.judge(history);

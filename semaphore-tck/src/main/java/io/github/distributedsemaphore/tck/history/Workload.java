@@ -16,6 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -29,6 +30,8 @@ import java.util.concurrent.locks.LockSupport;
  * @param holdMicros the longest hold in microseconds, or as long as an attempt takes; 0 for no hold
  * @param waitMillis the longest wait in milliseconds, or as long as three attempts take; the shortest is none
  * @param budgetMillis after how many milliseconds to stop although there are rounds left
+ * @param enoughHeld goes on beyond rounds and budget, for half a minute at the most, until ten permits were granted and so many
+ *     were held at once; 0 to stop in any case
  * @param seed where the random choices come from
  * @param mayFail whether a call may fail because the backend is too slow for it, or because the semaphore is gone or has a
  *     lower limit; then the next one is made
@@ -41,13 +44,19 @@ public record Workload(
         int holdMicros,
         int waitMillis,
         int budgetMillis,
+        int enoughHeld,
         long seed,
         boolean mayFail) {
 
     /** In percent: how many acquires do not wait, and how many of the others wait as long as it takes. */
     private static final int TRIES = 30;
 
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    /** A busy machine may need all of the budget for the first calls, and a run that reached nothing proves nothing. */
+    private static final Duration MORE = Duration.ofSeconds(30);
+
+    private static final int ENOUGH_GRANTS = 10;
+
+    private static final Duration PATIENCE = MORE.plusMinutes(1);
 
     /**
      * Returns a workload of one-permit acquires that takes about a second or less.
@@ -58,7 +67,7 @@ public record Workload(
      * @return the workload
      */
     public static Workload of(int limit, int threads, long seed) {
-        return new Workload(limit, threads, 200, 1, 200, 20, 2_000, seed, false);
+        return new Workload(limit, threads, 200, 1, 200, 20, 2_000, 0, seed, false);
     }
 
     /**
@@ -69,7 +78,8 @@ public record Workload(
      * @return a copy
      */
     public Workload withRounds(int newRounds, int newBudgetMillis) {
-        return new Workload(limit, threads, newRounds, largest, holdMicros, waitMillis, newBudgetMillis, seed, mayFail);
+        return new Workload(
+                limit, threads, newRounds, largest, holdMicros, waitMillis, newBudgetMillis, enoughHeld, seed, mayFail);
     }
 
     /**
@@ -79,7 +89,8 @@ public record Workload(
      * @return a copy
      */
     public Workload withLargest(int newLargest) {
-        return new Workload(limit, threads, rounds, newLargest, holdMicros, waitMillis, budgetMillis, seed, mayFail);
+        return new Workload(
+                limit, threads, rounds, newLargest, holdMicros, waitMillis, budgetMillis, enoughHeld, seed, mayFail);
     }
 
     /**
@@ -90,7 +101,8 @@ public record Workload(
      * @return a copy
      */
     public Workload withTimes(int newHoldMicros, int newWaitMillis) {
-        return new Workload(limit, threads, rounds, largest, newHoldMicros, newWaitMillis, budgetMillis, seed, mayFail);
+        return new Workload(
+                limit, threads, rounds, largest, newHoldMicros, newWaitMillis, budgetMillis, enoughHeld, seed, mayFail);
     }
 
     /**
@@ -100,7 +112,29 @@ public record Workload(
      * @return a copy
      */
     public Workload withFailures() {
-        return new Workload(limit, threads, rounds, largest, holdMicros, waitMillis, budgetMillis, seed, true);
+        return new Workload(
+                limit, threads, rounds, largest, holdMicros, waitMillis, budgetMillis, enoughHeld, seed, true);
+    }
+
+    /**
+     * Returns the same that goes on beyond rounds and budget, for half a minute at the most, until it shows something.
+     *
+     * @param newEnoughHeld how many permits have to be held at once
+     * @return a copy
+     */
+    public Workload untilHeld(int newEnoughHeld) {
+        return new Workload(
+                limit, threads, rounds, largest, holdMicros, waitMillis, budgetMillis, newEnoughHeld, seed, mayFail);
+    }
+
+    /**
+     * Returns how long the last call of a run may begin after the first.
+     *
+     * @return the time
+     */
+    public Duration longest() {
+        Duration budget = Duration.ofMillis(budgetMillis);
+        return enoughHeld == 0 ? budget : budget.plus(MORE);
     }
 
     /**
@@ -120,6 +154,7 @@ public record Workload(
         });
         try {
             CyclicBarrier start = new CyclicBarrier(threads);
+            Reached reached = new Reached();
             List<Future<?>> futures = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
                 DistributedSemaphore semaphore = semaphores.get(i % semaphores.size());
@@ -127,7 +162,7 @@ public record Workload(
                 Random random = new Random(seed * 31 + i);
                 futures.add(executor.submit(() -> {
                     start.await();
-                    contend(semaphore, log, random);
+                    contend(semaphore, log, random, reached);
                     return null;
                 }));
             }
@@ -162,12 +197,38 @@ public record Workload(
         }
     }
 
-    private void contend(DistributedSemaphore semaphore, ProcessLog log, Random random) throws InterruptedException {
+    /** What all threads together have reached. */
+    private static final class Reached {
+        private final AtomicInteger grants = new AtomicInteger();
+        private final AtomicInteger held = new AtomicInteger();
+        private final AtomicInteger mostHeld = new AtomicInteger();
+
+        void granted(int count) {
+            grants.incrementAndGet();
+            mostHeld.accumulateAndGet(held.addAndGet(count), Math::max);
+        }
+
+        void releasing(int count) {
+            held.addAndGet(-count);
+        }
+
+        boolean isEnough(int enoughHeld) {
+            return enoughHeld == 0 || (grants.get() >= ENOUGH_GRANTS && mostHeld.get() >= enoughHeld);
+        }
+    }
+
+    private boolean goesOn(int turns, long nanos, Reached reached) {
+        return (turns < rounds && nanos < budgetMillis * 1_000_000L)
+                || (nanos < longest().toNanos() && !reached.isEnough(enoughHeld));
+    }
+
+    private void contend(DistributedSemaphore semaphore, ProcessLog log, Random random, Reached reached)
+            throws InterruptedException {
         long start = System.nanoTime();
         long quickestTry = 0;
-        for (int i = 0; i < rounds && System.nanoTime() - start < budgetMillis * 1_000_000L; i++) {
+        for (int i = 0; goesOn(i, System.nanoTime() - start, reached); i++) {
             try {
-                quickestTry = turn(semaphore, log, random, quickestTry);
+                quickestTry = turn(semaphore, log, random, quickestTry, reached);
             } catch (BackendUnavailableException
                     | OutcomeUnknownException
                     | NoSuchSemaphoreException
@@ -183,7 +244,7 @@ public record Workload(
      * Where an attempt takes longer than holds and waits do, nobody who waits would see a permit come, and hardly ever were all
      * held at once: there, both take as long as attempts. Returns the nanoseconds of the quickest attempt so far, 0 for none.
      */
-    private long turn(DistributedSemaphore semaphore, ProcessLog log, Random random, long quickestTry)
+    private long turn(DistributedSemaphore semaphore, ProcessLog log, Random random, long quickestTry, Reached reached)
             throws InterruptedException {
         int count = 1 + random.nextInt(largest);
         boolean attempt = random.nextInt(100) < TRIES;
@@ -192,11 +253,15 @@ public record Workload(
                 ? log.tryAcquire(semaphore, count)
                 : log.acquire(semaphore, count, upTo(Math.max(waitMillis * 1_000_000L, 3 * quickestTry), random));
         long taken = System.nanoTime() - start;
+        grant.ifPresent(unused -> reached.granted(count));
         if (holdMicros > 0) {
             LockSupport.parkNanos(
                     upTo(Math.max(holdMicros * 1_000L, quickestTry), random).toNanos());
         }
-        grant.ifPresent(log::release);
+        if (grant.isPresent()) {
+            reached.releasing(count);
+            log.release(grant.get());
+        }
         if (!attempt) {
             return quickestTry;
         }

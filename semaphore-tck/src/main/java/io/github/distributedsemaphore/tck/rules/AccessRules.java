@@ -120,7 +120,9 @@ public abstract class AccessRules {
         SemaphoreClient one = tck.own(accounts.connect(ClientSpec.plain()));
         SemaphoreClient other = tck.own(accounts.connect(ClientSpec.plain()));
         String name = tck.created(tck.uniqueName("least"));
-        Workload workload = Workload.of(2, 4, tck.random().nextLong()).withRounds(tck.rounds(500, 50), 1_000);
+        Workload workload = Workload.of(2, 4, tck.random().nextLong())
+                .withRounds(tck.rounds(500, 50), 1_000)
+                .untilHeld(2);
         Map<String, ThrowingCallable> uses = new LinkedHashMap<>();
         uses.put("create", () -> one.admin().create(name, 2));
         uses.put(

@@ -107,6 +107,7 @@ public abstract class StormRules {
                 .withLargest(LIMIT)
                 .withRounds(Integer.MAX_VALUE, millis)
                 .withTimes(1_000, 20)
+                .untilHeld(2)
                 .withFailures();
         HistoryRecorder recorder = tck.recorder("changed");
         List<DistributedSemaphore> semaphores = new ArrayList<>();
@@ -122,7 +123,7 @@ public abstract class StormRules {
         }
         tck.await(
                 "the workload ends when its time is over",
-                Duration.ofMillis(millis).plus(tck.guarantees().callBound()).plus(tck.patience()),
+                workload.longest().plus(tck.guarantees().callBound()).plus(tck.patience()),
                 contention::isDone);
         History history = contention.result();
         tck.reached(history);

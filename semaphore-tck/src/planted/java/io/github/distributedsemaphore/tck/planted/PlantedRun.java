@@ -6,6 +6,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.DynamicTest;
  * @param folder where wrong classes are compiled
  */
 public record PlantedRun(Class<?> kit, Path folder) {
+    private static final String PATIENCE = "tck.patience";
+
     private static final int LONGEST_MINUTES = 4;
 
     /**
@@ -65,16 +68,18 @@ public record PlantedRun(Class<?> kit, Path folder) {
     private String run(PlantedBug bug, int seed, int status) throws Exception {
         Path own = compile(bug);
         File output = own.resolve("output").toFile();
-        Process run = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        own.resolve("classes") + File.pathSeparator + classPath(),
-                        PlantedMain.class.getName(),
-                        kit.getName(),
-                        bug.rule(),
-                        Integer.toString(seed))
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                own.resolve("classes") + File.pathSeparator + classPath()));
+        String patience = System.getProperty(PATIENCE);
+        if (patience != null) {
+            command.add("-D" + PATIENCE + "=" + patience);
+        }
+        command.addAll(List.of(PlantedMain.class.getName(), kit.getName(), bug.rule(), Integer.toString(seed)));
+        Process run = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(output)
                 .start();

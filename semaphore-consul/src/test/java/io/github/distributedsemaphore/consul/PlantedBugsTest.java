@@ -1,0 +1,48 @@
+package io.github.distributedsemaphore.consul;
+
+import io.github.distributedsemaphore.tck.planted.PlantedBug;
+import io.github.distributedsemaphore.tck.planted.PlantedRun;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The kit finds mistakes in this adapter. By {@code ./verify planted}: some minutes. */
+class PlantedBugsTest {
+    private static final List<PlantedBug> BUGS = List.of(
+            in(
+                    "a place that was served is not given up",
+                    "2.7",
+                    "of one thread, beside a client of",
+                    "SessionPool.java",
+                    "place = session == place ? null : place;",
+                    ""),
+            in(
+                    "an attempt is refused by what was seen a while ago",
+                    "8.15",
+                    "cannot be acquired after its release",
+                    "ConsulExchange.java",
+                    "if (!plan.refusesForGood() && (!plan.isEmpty() || isJustSeen(last))) {",
+                    "if ((!plan.refusesForGood() && !plan.isEmpty()) || isJustSeen(last)) {"),
+            in(
+                    "a create takes the limit of what was destroyed for one that is there",
+                    "8.7",
+                    "through any plan of changes",
+                    "ConsulAdmin.java",
+                    "if (!view.exists() && lock != null && !lock.destroyed()) {",
+                    "if (!view.exists() && lock != null) {"));
+
+    @TempDir
+    Path folder;
+
+    private static PlantedBug in(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-consul", "consul/" + source, oldAndNew);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> theKitFindsWhatIsPlanted() {
+        return new PlantedRun(ConsulTckTest.class, folder).tests(BUGS);
+    }
+}

@@ -1,0 +1,33 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import io.github.distributedsemaphore.tck.planted.PlantedBug;
+import io.github.distributedsemaphore.tck.planted.PlantedRun;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The kit finds mistakes in this adapter. By {@code ./verify planted}: some minutes. */
+class PlantedBugsTest {
+    private static final List<PlantedBug> BUGS = List.of(in(
+            "the highest slot counts as a removed one",
+            "8.7",
+            "TODO",
+            "RabbitAdmin.java",
+            "held.clear(0, limit + 1);",
+            "held.clear(0, limit);"));
+
+    @TempDir
+    Path folder;
+
+    private static PlantedBug in(String name, String rule, String message, String source, String... oldAndNew) {
+        return PlantedBug.of(name, rule, message, "semaphore-rabbitmq", "rabbitmq/" + source, oldAndNew);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> theKitFindsWhatIsPlanted() {
+        return new PlantedRun(RabbitTckTest.class, folder).tests(BUGS);
+    }
+}
