@@ -162,6 +162,20 @@ class PlantedBugsTest {
                     "news.stream().filter(hold -> !isLostEarly(hold)).forEach(hold -> place(hold, sent));",
                     ""),
             engine(
+                    "who waits for two takes one that another caller leaves",
+                    "11.2",
+                    "what a caller has that asked for two",
+                    "Slots.java",
+                    "if (head != null && head.wanted() == 1",
+                    "if (head != null"),
+            engine(
+                    "renewals do not begin again after a rest",
+                    "6.8",
+                    "is notified that the stored state was removed",
+                    "SessionKeeper.java",
+                    "if (current == null || asked.isEmpty()) { renewing = false;",
+                    "if (current == null || asked.isEmpty()) {"),
+            engine(
                     "an old grant passes to a call that came after it",
                     "8.7",
                     "what a call got that began after its slot was removed",

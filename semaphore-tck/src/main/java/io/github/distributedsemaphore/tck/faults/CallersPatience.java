@@ -35,6 +35,7 @@ final class CallersPatience {
         Permit late = tck.take(outage.observer().semaphore(freedLater), 1).get(0);
         // Some servers take half a minute to start.
         SemaphoreClient client = outage.client(Outage.EAGER.with("outagePatience", "3m"));
+        SemaphoreClient another = outage.client(Outage.EAGER.with("outagePatience", "3m"));
         Duration hour = Duration.ofHours(1);
         List<TimedCall> waiters = new ArrayList<>();
         for (String name : List.of(freedMeanwhile, freedLater)) {
@@ -50,6 +51,10 @@ final class CallersPatience {
                 early.close();
                 return true;
             });
+            // They listen to nothing yet: only the tries of their client take them up again, all of them.
+            for (String name : List.of(freedMeanwhile, freedLater)) {
+                waiters.add(TimedCall.start(tck, "acquire() begun during " + outage, another.semaphore(name)::acquire));
+            }
             Pause.millis(away.toMillis());
             waiters.forEach(CallersPatience::assertGoesOn);
             tck.await("a release ends", tck.guarantees().callBound(), release::isDone);

@@ -155,6 +155,7 @@ public abstract class CrossProcessRules {
         Workload workload = Workload.of(1, 4, tck.seed())
                 .withRounds(Integer.MAX_VALUE, tck.rounds(20_000, 4_000))
                 .withTimes(300, 5)
+                .untilHeld(1)
                 .withFailures();
         List<CompletableFuture<History>> there =
                 List.of(tck.agent().contend(name, workload, "a"), tck.agent().contend(name, workload, "b"));

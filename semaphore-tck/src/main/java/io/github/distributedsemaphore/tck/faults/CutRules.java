@@ -41,7 +41,7 @@ public abstract class CutRules {
     /** A client whose link is whole again has what it needs after this time. */
     private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
 
-    /** Long enough for an attempt to listen again that fails, and for the one after it. */
+    /** Long enough for some more attempts that fail. */
     private static final int AWAY_MILLIS = 700;
 
     /** For subclasses. */
@@ -296,6 +296,34 @@ public abstract class CutRules {
         waiter.result().release();
     }
 
+    /** Where the holders themselves say who they are, they have to be heard again after one of their connections has ended. */
+    @Test
+    @Rule({"9.1", "13.2"})
+    void aHolderThatOutlivesACutIsStillNamed(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Observer observer = new Observer(tck, tck.home().semaphore(name));
+        for (int answer = 1; answer <= 4; answer++) {
+            Permit held = tck.take(semaphore, 1).get(0);
+            LinkFault cut = route.proxy().loseAnswer(answer, Ending.RESET);
+            Attempt.of(tck, "verify", held::verify).ended();
+            cut.heal();
+            Pause.millis(AWAY_MILLIS);
+            tck.await(
+                    "a holder of which one connection was cut has lost its permit, or a description says which process it is",
+                    Observer.settling(tck),
+                    () -> !held.isValid() || isNamed(tck, name));
+            held.close();
+            observer.awaitFree(1, "after a cut of one connection");
+        }
+    }
+
+    private static boolean isNamed(TckFixture tck, String name) {
+        return tck.home().admin().describe(name).orElseThrow().holders().stream()
+                .anyMatch(holder -> holder.pid() == ProcessHandle.current().pid());
+    }
+
     private static Task<Permit> waiting(TckFixture tck, DistributedSemaphore semaphore) {
         Task<Permit> waiter = tck.spawn("waiter behind a cut", () -> semaphore.acquire(Duration.ofHours(1)));
         waiter.awaitBlocked();
@@ -324,6 +352,8 @@ public abstract class CutRules {
             LinkFault refusal = route.proxy().refuse();
             route.proxy().cut(Ending.RESET);
             Attempt.of(tck, "release", permits.get(0)::release).ended();
+            // In the second round the next tries fail as well.
+            Pause.millis((long) round * AWAY_MILLIS);
             refusal.heal();
             new Observer(tck, tck.home().semaphore(name))
                     .awaitAtLeastFree(1, "a release that failed for a cut link is tried again when the link is whole");

@@ -176,12 +176,12 @@ public abstract class LostAnswerRules {
         DistributedSemaphore others = tck.home().semaphore(name);
         Observer.assertWorks(tck, semaphore);
         long held = 0;
-        for (int round = 0; round < tck.rounds(MOST_LATE, 3); round++) {
+        for (int number = 1; number <= tck.rounds(MOST_LATE, 3); number++) {
             List<Permit> permits = tck.take(others, 2);
             CompletableFuture<Permit> leaves = semaphore.acquireAsync(PATIENCE);
             CompletableFuture<PermitGroup> stays = semaphore.acquireAsync(2, PATIENCE);
             tck.proveNothing("both wait", tck.quiet(), () -> !leaves.isDone() && !stays.isDone());
-            LinkFault late = route.proxy().holdRequest(1);
+            LinkFault late = route.proxy().holdRequest(number);
             permits.get(0).release();
             tck.await(
                     "the request for the permit is held, or none is needed",

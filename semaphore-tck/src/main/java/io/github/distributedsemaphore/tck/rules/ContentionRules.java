@@ -106,6 +106,22 @@ public abstract class ContentionRules {
         }
     }
 
+    /** Some hundred times: windows, counters and caches of an adapter turn over meanwhile. */
+    @Test
+    @Rule({"2.9", "2.8"})
+    void aPermitThatIsFreeIsTakenAgainAndAgain(TckFixture tck) {
+        String name = tck.create(2);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        for (int round : tck.repeat(tck.rounds(5_000, 400), Duration.ofSeconds(10))) {
+            Optional<Permit> permit = semaphore.tryAcquire();
+            assertThat(permit)
+                    .as("a permit where all are free, round %d", round)
+                    .isPresent();
+            permit.ifPresent(Permit::close);
+        }
+        tck.assertFree(name, 2);
+    }
+
     @Test
     @Rule("2.8")
     void theLimitIsReallyReached(TckFixture tck) throws Exception {

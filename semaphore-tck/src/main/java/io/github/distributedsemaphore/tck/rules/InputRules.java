@@ -109,6 +109,10 @@ public abstract class InputRules {
         }
         permits.forEach(Permit::close);
         tck.assertFree(longest + "a", 1);
+        tck.home().admin().destroy(longest + "a");
+        assertThatCode(() -> tck.take(tck.home().semaphore(longest + "b"), 1).forEach(Permit::close))
+                .as("what hinders an acquire after another name of %s bytes was destroyed", most)
+                .doesNotThrowAnyException();
     }
 
     /** A name that is too long for a readable form may be stored in another one. */

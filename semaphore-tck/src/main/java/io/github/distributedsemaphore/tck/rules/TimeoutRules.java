@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
@@ -114,6 +115,9 @@ public abstract class TimeoutRules {
         } catch (SemaphoreTimeoutException e) {
             ended = System.nanoTime();
             assertThat(e).hasMessageContaining(semaphore.name());
+        } catch (BackendUnavailableException e) {
+            tck.abortIfStoodStill(wait.dividedBy(4), since);
+            throw e;
         }
         assertThat(Duration.ofNanos(ended - since))
                 .as("%s gave up before its time was over", call)

@@ -110,7 +110,9 @@ final class QuietHold {
         private boolean stoodStill() {
             long now = System.nanoTime();
             long before = now - run.guarantees().detectionMax().toNanos();
-            return run.timing().mayLose(validity, before, now);
+            // Many short pauses that leave next to no time between them are as bad as a long one.
+            boolean hardlyRan = run.timing().stoodStill(before, now) > (now - before) / 10 * 9;
+            return !validity.isZero() && (hardlyRan || run.timing().mayLose(validity, before, now));
         }
 
         /** Returns whether it is as it should be; throws if it is lost for no reason. */
