@@ -11,13 +11,37 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The kit finds mistakes in this adapter. By {@code ./verify planted}: some minutes. */
 class PlantedBugsTest {
-    private static final List<PlantedBug> BUGS = List.of(in(
-            "the highest slot counts as a removed one",
-            "8.7",
-            "all removed slots are released",
-            "RabbitAdmin.java",
-            "held.clear(0, limit + 1);",
-            "held.clear(0, limit);"));
+    private static final List<PlantedBug> BUGS = List.of(
+            in(
+                    "the highest slot counts as a removed one",
+                    "8.7",
+                    "all removed slots are released",
+                    "RabbitAdmin.java",
+                    "held.clear(0, limit + 1);",
+                    "held.clear(0, limit);"),
+            in(
+                    "the stream of a long name has a part of it",
+                    "12.1",
+                    "after another name of",
+                    "QueueNames.java",
+                    "? encoded : hash(semaphore)) + \":f\";",
+                    "? encoded : encoded.substring(0, MAX_STREAM_BYTES)) + \":f\";"),
+            in(
+                    "fences are acknowledged when the broker has sent all that it may",
+                    "2.9",
+                    "no fence could be drawn",
+                    "FenceStream.java",
+                    "if (unacknowledged < UNACKNOWLEDGED / 4) {",
+                    "if (unacknowledged <= UNACKNOWLEDGED) {"),
+            in(
+                    "a new connection for messages is bound for who listens next alone",
+                    "9.1",
+                    "says which process it is",
+                    "Mailbox.java",
+                    "for (String semaphore : members.keySet()) { in.queueBind(queue, EXCHANGE, semaphore); }",
+                    "",
+                    "// Opening binds as well. open(); return; }",
+                    "open(); present = post; } if (present == null) { return; }"));
 
     @TempDir
     Path folder;

@@ -170,8 +170,8 @@ class PlantedBugsTest {
                     "if (head != null"),
             engine(
                     "renewals do not begin again after a rest",
-                    "6.8",
-                    "is notified that the stored state was removed",
+                    "6.1",
+                    "stays valid and with its holder",
                     "SessionKeeper.java",
                     "if (current == null || asked.isEmpty()) { renewing = false;",
                     "if (current == null || asked.isEmpty()) {"),
@@ -189,6 +189,13 @@ class PlantedBugsTest {
                     "Outage.java",
                     "work.keep(postponed); retryLater();",
                     "retryLater();"),
+            engine(
+                    "a release is tried again once",
+                    "4.6",
+                    "is tried again when the link is whole",
+                    "Outage.java",
+                    "if (queue.isClosed()) { // The end of the session",
+                    "if (queue.isClosed() || isOn()) { // The end of the session"),
             engine(
                     "a renewal that failed is the last",
                     "13.3",
