@@ -17,8 +17,8 @@ class PlantedBugsTest {
                     "2.7",
                     "of one thread, beside a client of",
                     "SessionPool.java",
-                    "place = session == place ? null : place;",
-                    ""),
+                    "holders.put(hold, session); place = session == place ? null : place;",
+                    "holders.put(hold, session);"),
             in(
                     "an attempt is refused by what was seen a while ago",
                     "8.15",
