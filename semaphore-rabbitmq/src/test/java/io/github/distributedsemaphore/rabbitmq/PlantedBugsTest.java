@@ -34,7 +34,7 @@ class PlantedBugsTest {
                     "if (unacknowledged < UNACKNOWLEDGED / 4) {",
                     "if (unacknowledged <= UNACKNOWLEDGED) {"),
             in(
-                    "a new connection for messages is bound for who listens next alone",
+                    "a new connection for messages is bound by the next listener only",
                     "9.1",
                     "says which process it is",
                     "Mailbox.java",

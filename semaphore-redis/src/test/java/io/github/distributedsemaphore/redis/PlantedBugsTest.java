@@ -162,7 +162,7 @@ class PlantedBugsTest {
                     "news.stream().filter(hold -> !isLostEarly(hold)).forEach(hold -> place(hold, sent));",
                     ""),
             engine(
-                    "who waits for two takes one that another caller leaves",
+                    "a waiter for two takes the one that another caller leaves",
                     "11.2",
                     "what a caller has that asked for two",
                     "Slots.java",

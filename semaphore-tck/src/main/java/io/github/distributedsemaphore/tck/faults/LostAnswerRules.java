@@ -188,14 +188,14 @@ public abstract class LostAnswerRules {
                     () -> late.strikes() > 0 || leaves.isDone());
             leaves.cancel(true);
             held += late.heal();
+            if (!leaves.isCancelled()) {
+                leaves.join().release();
+            }
             permits.get(1).release();
             try (PermitGroup group = stays.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 assertThat(group.permits())
                         .as("what a caller has that asked for two, %s", late)
                         .hasSize(2);
-            }
-            if (!leaves.isCancelled()) {
-                leaves.join().release();
             }
             tck.assertFree(name, 2);
         }

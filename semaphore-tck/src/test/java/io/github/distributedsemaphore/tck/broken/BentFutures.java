@@ -32,7 +32,7 @@ final class BentFutures {
         Set<String> asked = ConcurrentHashMap.newKeySet();
         return call -> {
             if (asks(call) && asked.add(call.target(DistributedSemaphore.class).name())) {
-                Ghosts.linger(Duration.ofMillis(600));
+                Ghosts.linger(Duration.ofMillis(1_500));
             }
             return call.proceed();
         };
