@@ -81,7 +81,7 @@ class PlantedBugsTest {
                     "16.1",
                     "the connections of a client",
                     "Connections.java",
-                    "threads.execute(() -> endIdle(Connections::closeQuietly));",
+                    "threads.execute(() -> endIdle(this::giveBack));",
                     ""),
             support(
                     "of many holds the first hundred are renewed",
