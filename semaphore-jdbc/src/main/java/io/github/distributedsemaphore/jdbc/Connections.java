@@ -254,16 +254,20 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** As it was lent. */
+    /** As it was lent. Some drivers ask the server for that. */
     void giveBack(Connection connection) {
         try {
             if (withoutAutoCommit.remove(connection)) {
-                connection.setAutoCommit(false);
+                boolean unused = bounded(connection, deadline(), one -> {
+                    one.setAutoCommit(false);
+                    return true;
+                });
             }
         } catch (SQLException e) {
             // It is broken, and the pool will notice that.
+        } finally {
+            closeQuietly(connection);
         }
-        closeQuietly(connection);
     }
 
     private static void closeQuietly(Connection connection) {

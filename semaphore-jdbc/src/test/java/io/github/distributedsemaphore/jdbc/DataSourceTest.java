@@ -102,7 +102,7 @@ class DataSourceTest {
         server.execute("DROP TABLE counted");
     }
 
-    /** Otherwise one whose link is dead in silence would be waited on for ever. */
+    /** Only a request shows that a link is dead if nobody has closed it. */
     @Test
     void aConnectionThatListensIsAskedWhileItHearsNothing() throws InterruptedException {
         try (SemaphoreClient client = client()) {
