@@ -24,6 +24,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lends connections, and ends what takes too long: drivers swallow interrupts and bound a read, not a call, so a call that is
@@ -49,6 +50,7 @@ final class Connections implements AutoCloseable {
     private final Set<Connection> withoutAutoCommit = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean looking = new AtomicBoolean();
     private final Executor threads;
+    private volatile @Nullable Thread idleLooker;
     private volatile boolean closed;
 
     /**
@@ -190,29 +192,43 @@ final class Connections implements AutoCloseable {
     private void startLooking() {
         if (looking.compareAndSet(false, true)) {
             try {
-                threads.execute(this::abortOverdue);
+                threads.execute(this::look);
             } catch (RuntimeException | Error e) {
                 looking.set(false);
                 throw e;
             }
+        } else {
+            LockSupport.unpark(idleLooker);
         }
     }
 
-    /** Goes on for as long as there are calls. */
-    private void abortOverdue() {
-        do {
-            LockSupport.parkNanos(this, LOOK_NANOS);
-            try {
-                long now = System.nanoTime();
-                calls.forEach((connection, end) -> {
-                    if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
-                        abortElsewhere(connection);
-                    }
-                });
-            } finally {
-                looking.set(false);
+    /** Until the close, also while there are no calls: a client that renews would start a thread for each renewal. */
+    private void look() {
+        try {
+            while (!closed || !calls.isEmpty()) {
+                idleLooker = Thread.currentThread();
+                if (calls.isEmpty() && !closed) {
+                    LockSupport.park(this);
+                }
+                idleLooker = null;
+                LockSupport.parkNanos(this, LOOK_NANOS);
+                abortOverdue();
             }
-        } while (!calls.isEmpty() && looking.compareAndSet(false, true));
+        } finally {
+            looking.set(false);
+        }
+        if (!calls.isEmpty()) {
+            startLooking();
+        }
+    }
+
+    private void abortOverdue() {
+        long now = System.nanoTime();
+        calls.forEach((connection, end) -> {
+            if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
+                abortElsewhere(connection);
+            }
+        });
     }
 
     /** On a thread of its own, because MariaDB's driver asks the server to end the call; on this one if there is no other. */
@@ -282,5 +298,6 @@ final class Connections implements AutoCloseable {
     public void close() {
         closed = true;
         threads.execute(() -> endIdle(this::giveBack));
+        LockSupport.unpark(idleLooker);
     }
 }

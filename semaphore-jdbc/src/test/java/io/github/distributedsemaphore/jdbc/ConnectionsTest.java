@@ -13,10 +13,12 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** An overdue call ends, also on a machine that has no thread to spare for a moment; what is of no use is not kept. */
@@ -148,6 +150,27 @@ class ConnectionsTest {
 
         assertThat(meanwhile).as("in auto-commit mode while it is used").isTrue();
         assertThat(autoCommit).as("in auto-commit mode when it goes back").isFalse();
+    }
+
+    private static Set<Thread> threadsForCalls() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("semaphore-jdbc-calls"))
+                .collect(Collectors.toSet());
+    }
+
+    /** A client that renews every second would start a thread for each renewal. */
+    @Test
+    void theThreadForCallsStaysUntilTheClose() {
+        Set<Thread> ofOthers = threadsForCalls();
+        Connections connections = new Connections(() -> hangs, Duration.ofSeconds(10), 1, "the test");
+        int unused = connections.with(connections.deadline(), false, connection -> 1);
+        Set<Thread> own = threadsForCalls();
+        own.removeAll(ofOthers);
+
+        await("stays").during(Duration.ofSeconds(2)).until(() -> own.stream().anyMatch(Thread::isAlive));
+        connections.close();
+
+        await("ends").atMost(Duration.ofSeconds(2)).until(() -> own.stream().noneMatch(Thread::isAlive));
     }
 
     private static long waitForLock(PostgresServer server) {

@@ -10,6 +10,6 @@ class PostgresSessionTest extends SessionTck {
     @Override
     protected SemaphoreBackend open(HolderInfo self) {
         return new JdbcBackendProvider()
-                .open(BackendUri.parse(PostgresServer.shared().uri("?detection=3s&timeout=1s")), self);
+                .open(BackendUri.parse(PostgresServer.shared().uri("?detection=9s&timeout=3s")), self);
     }
 }
