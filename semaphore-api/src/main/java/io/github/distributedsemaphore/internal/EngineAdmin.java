@@ -128,7 +128,7 @@ final class EngineAdmin implements SemaphoreAdmin {
 
     /** Asks on a worker. */
     private CompletableFuture<Integer> retiredHolders(String name) {
-        return Questions.ask(
+        return Questions.askToAwait(
                 environment,
                 () -> Questions.now(
                         name, client::requireOpen, () -> backend.admin().retiredHolders(name)));
@@ -206,9 +206,14 @@ final class EngineAdmin implements SemaphoreAdmin {
         /** The retries of a client are paced for all its semaphores. A client that is closed meanwhile gives nobody a turn. */
         private void awaitTurn() throws InterruptedException {
             CompletableFuture<Boolean> turn = new CompletableFuture<>();
-            retries.later(() -> turn.complete(true));
-            Deadline longest = Deadline.at(environment.nanoTime() + Outage.Retries.LONGEST_NANOS);
-            Questions.await(environment, turn, end().earlier(longest));
+            Runnable taken = () -> turn.complete(true);
+            retries.later(taken);
+            try {
+                Deadline longest = Deadline.at(environment.nanoTime() + Outage.Retries.LONGEST_NANOS);
+                Questions.await(environment, turn, end().earlier(longest));
+            } finally {
+                retries.leave(taken);
+            }
         }
 
         private boolean over() {

@@ -130,7 +130,7 @@ final class EngineClient implements SemaphoreClient {
         }
         requireOpen();
         Deadline deadline = Deadline.after(environment.nanoTime(), maxWait);
-        CompletableFuture<Boolean> answer = Questions.ask(environment, () -> {
+        CompletableFuture<Boolean> answer = Questions.askToAwait(environment, () -> {
             backend.ping();
             return true;
         });

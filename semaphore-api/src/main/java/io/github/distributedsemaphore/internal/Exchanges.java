@@ -233,7 +233,7 @@ final class Exchanges implements Combiner.Work {
         if (allGranted && !batch.calls().isEmpty()) {
             work.ask();
         }
-        if (queue.isAnyoneWaiting()) {
+        if (queue.isAnyoneWaiting() && batch.generation() == keeper.generation()) {
             wakeups.afterRefusal(result.recheck(), result.ahead());
         }
         // Who came meanwhile may be the first now, and would wait for a timer.

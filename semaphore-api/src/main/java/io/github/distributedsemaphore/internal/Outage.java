@@ -345,6 +345,11 @@ final class Outage {
             }
         }
 
+        /** Takes a task back whose turn has not come: it would have the others wait for nothing. */
+        synchronized void leave(Runnable task) {
+            waiting.removeIf(retry -> retry.task() == task);
+        }
+
         /** A request was not answered, or refused. */
         synchronized void failed() {
             failures = Math.min(failures + 1, MOST_DOUBLINGS);
@@ -360,7 +365,7 @@ final class Outage {
         private synchronized void askSoon() {
             failures = 0;
             answers++;
-            if (timer != null) {
+            if (timer != null && !waiting.isEmpty()) {
                 timer.cancel();
                 arm();
             }

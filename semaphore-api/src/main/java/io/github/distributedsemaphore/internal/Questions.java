@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
@@ -44,25 +45,37 @@ final class Questions {
         }
     }
 
-    /** Asks without waiting. The future completes on the worker, so what is chained to it may block. */
+    /** Asks without waiting. The future completes as a callback of the application, so what is chained to it may block. */
     static <T> CompletableFuture<T> ask(Environment environment, Supplier<T> question) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         askFor(environment, answer, question);
         return answer;
     }
 
+    /**
+     * Asks for a caller that then waits, see {@link #await}. The future completes on the worker: the executor of the application may be
+     * busy, and its only thread may be the caller's.
+     */
+    static <T> CompletableFuture<T> askToAwait(Environment environment, Supplier<T> question) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        environment.execute(() -> answer(answer, question, Runnable::run));
+        return answer;
+    }
+
     /** The same, for a future that the caller has made. */
     static <T> void askFor(Environment environment, CompletableFuture<T> answer, Supplier<T> question) {
-        environment.execute(() -> {
-            T found;
-            try {
-                found = question.get();
-            } catch (RuntimeException | Error e) {
-                environment.callBack(() -> answer.completeExceptionally(e));
-                return;
-            }
-            environment.callBack(() -> answer.complete(found));
-        });
+        environment.execute(() -> answer(answer, question, environment::callBack));
+    }
+
+    private static <T> void answer(CompletableFuture<T> answer, Supplier<T> question, Executor completing) {
+        T found;
+        try {
+            found = question.get();
+        } catch (RuntimeException | Error e) {
+            completing.execute(() -> answer.completeExceptionally(e));
+            return;
+        }
+        completing.execute(() -> answer.complete(found));
     }
 
     /**

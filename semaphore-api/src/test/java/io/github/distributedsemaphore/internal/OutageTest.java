@@ -319,6 +319,32 @@ class OutageTest {
     }
 
     @Test
+    void anAnswerThatComesAfterTheEndOfItsSessionWantsNoWatch() {
+        Stage stage = new Stage(1);
+        Permit held = stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.passMillis(3_000);
+        stage.after("exchange", () -> {
+            Objects.requireNonNull(stage.heard).ended("a test");
+            for (int i = 0; i < 1_000; i++) {
+                stage.before("open", () -> {
+                    throw down;
+                });
+            }
+        });
+        int before = stage.calls("open");
+
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync();
+        stage.passMillis(10_000);
+
+        assertThat(stage.calls("open") - before).as("attempts in ten seconds").isBetween(1, 40);
+        held.close();
+        stage.pass(Duration.ofHours(1));
+        assertThat(waiting).isDone();
+        assertThat(second).isDone();
+    }
+
+    @Test
     void whatWaitingCannotHelpIsToldAtOnce() {
         for (RuntimeException refusal : List.of(
                 new BackendAccessException("wrong password", null), new IncompatibleStateException("garbage", null))) {
@@ -346,6 +372,29 @@ class OutageTest {
         stage.outageOver();
         stage.passMillis(4_000);
         assertThat(waiting).allMatch(CompletableFuture::isDone).noneMatch(CompletableFuture::isCompletedExceptionally);
+    }
+
+    /** As a wait for holders to leave does whose time is over. */
+    @Test
+    void oneThatLeavesTheQueueOfRetriesCostsTheOthersNoTurn() {
+        SteppedEnvironment environment = new SteppedEnvironment();
+        Outage.Retries retries = new Outage.Retries(environment);
+        for (int i = 0; i < 16; i++) {
+            retries.failed();
+        }
+        List<String> asked = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            Runnable leaves = () -> asked.add("leaves");
+            retries.later(leaves);
+            retries.leave(leaves);
+        }
+        retries.answered();
+        retries.failed();
+        retries.later(() -> asked.add("stays"));
+
+        environment.pass(Outage.Retries.LONGEST_NANOS);
+
+        assertThat(asked).containsExactly("stays");
     }
 
     @Test

@@ -407,6 +407,18 @@ class RealThreadsTest {
         assertThat(semaphore.availablePermits()).isEqualTo(1);
     }
 
+    /** Its only thread may be the one that asks. */
+    @Test
+    void anAnswerThatACallWaitsForNeedsNoExecutorOfTheApplication() throws Exception {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(task -> {}).connect()) {
+            calling.ping(Duration.ofSeconds(10));
+            assertThat(calling.admin().awaitReleased(NAME, Duration.ofSeconds(10)))
+                    .isTrue();
+        }
+    }
+
     @Test
     void aTaskForWhichNoThreadCanBeMadeIsTriedAgain() throws Exception {
         AtomicInteger failures = new AtomicInteger(2);

@@ -3,12 +3,14 @@ package io.github.distributedsemaphore.spi.support;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
@@ -23,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * setting is ignored. Not thread-safe. {@link #toString} leaves out user, password and settings.
  */
 public final class BackendUri {
+    private static final Pattern HOSTS = Pattern.compile("((\\[[^]]*]|[^:,\\[\\]]*)(:[0-9]*)?(,|$))*");
+
     private final String scheme;
     private String user;
     private String password;
@@ -50,7 +54,7 @@ public final class BackendUri {
      * @param text the URI
      * @return its parts
      * @throws IllegalArgumentException if it has no scheme, gives a setting twice, has a percent sign that begins no escape,
-     *     or an unescaped slash before its {@code @}; the message holds no credentials
+     *     or an unescaped slash or question mark before its {@code @}; the message holds no credentials
      */
     public static BackendUri parse(String text) {
         int colon = text.indexOf(':');
@@ -71,16 +75,28 @@ public final class BackendUri {
                         "In the URI of a backend a slash in user or password is written %2F, and an @ in the path %40");
             }
         }
+        String query = question < 0 ? "" : rest.substring(question + 1);
+        if (isWithinPassword(authority, query)) {
+            throw new IllegalArgumentException(
+                    "In the URI of a backend a question mark in user or password is written %3F, and an @ in a setting %40");
+        }
         int at = authority.lastIndexOf('@');
         BackendUri uri = new BackendUri(
                 text.substring(0, colon).toLowerCase(Locale.ROOT),
                 at < 0 ? "" : authority.substring(0, at),
                 authority.substring(at + 1),
                 decode(address));
-        if (question >= 0) {
-            uri.addParameters(rest.substring(question + 1));
-        }
+        uri.addParameters(query);
         return uri;
+    }
+
+    /** Whether the question mark seems to be a part of a password. A setting that ends with an address of somebody is none. */
+    private static boolean isWithinPassword(String authority, String query) {
+        if (authority.indexOf('@') >= 0 || query.indexOf('@') < 0) {
+            return false;
+        }
+        return !HOSTS.matcher(authority).matches()
+                || Arrays.stream(query.split("&", -1)).anyMatch(pair -> pair.split("=", 2)[0].indexOf('@') >= 0);
     }
 
     private void addParameters(String query) {

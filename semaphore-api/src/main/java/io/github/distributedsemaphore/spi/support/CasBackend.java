@@ -322,14 +322,18 @@ public final class CasBackend implements SemaphoreBackend {
             long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(wait);
             if (tended.merge(name, due, Math::min) == due) {
                 CompletableFuture.delayedExecutor(wait, TimeUnit.MILLISECONDS, task -> threads.execute(task))
-                        .execute(() -> tend(name));
+                        .execute(() -> {
+                            // One that is due earlier does it, and then looks again.
+                            if (tended.remove(name, due)) {
+                                tend(name);
+                            }
+                        });
             }
         });
     }
 
     /** Does what {@link #tendLater} is for, now. */
     void tend(String name) {
-        tended.remove(name);
         if (closed) {
             return;
         }

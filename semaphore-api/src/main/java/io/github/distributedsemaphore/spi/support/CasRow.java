@@ -226,7 +226,7 @@ final class CasRow {
         if (limit == 0) {
             end = held.values().stream().mapToLong(Held::end).max().getAsLong();
         }
-        return end == NEVER ? OptionalLong.empty() : OptionalLong.of(Math.max(0, end - clock) + 1);
+        return end == NEVER ? OptionalLong.empty() : OptionalLong.of(Math.max(0, end - earliest) + 1);
     }
 
     /** Nothing is left of a destroyed semaphore: its entry goes. */
@@ -310,7 +310,7 @@ final class CasRow {
         for (int slot = 1; holds.size() < permits; slot++) {
             if (!held.containsKey(slot)) {
                 Hold hold = next(slot, epochs);
-                held.put(slot, new Held(session, hold, leaseEnd, clock, who));
+                held.put(slot, new Held(session, hold, leaseEnd, earliest, who));
                 holds.add(hold);
             }
         }

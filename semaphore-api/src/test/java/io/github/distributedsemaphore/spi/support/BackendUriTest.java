@@ -131,6 +131,36 @@ class BackendUriTest {
                 .hasMessageNotContaining("sec");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://user:sec?ret@h",
+                "amqp://user:sec?ret@h/vhost",
+                "postgresql://user:sec?ret@h/db?table=jobs",
+                "redis://:123?sec@h",
+                "redis://user:sec?a=b@h"
+            })
+    void refusesAPasswordWhoseQuestionMarkWouldMakeItAHost(String uri) {
+        assertThatThrownBy(() -> BackendUri.parse(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("%3F")
+                .hasMessageNotContaining("sec")
+                .hasMessageNotContaining("123");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "redis://h:1?label=me@host",
+                "redis://u:p@h:1?label=me@host",
+                "redis://[::1]:6379,[::2]?label=me@host",
+                "redis-sentinel://a:1,b,c:3/0?label=me@host",
+                "local:/tmp?label=me@host"
+            })
+    void aSettingMayHoldAnAt(String uri) {
+        assertThat(BackendUri.parse(uri).text("label", "")).isEqualTo("me@host");
+    }
+
     @Test
     void aChoiceIsOneOfItsWords() {
         assertThat(BackendUri.parse("x:").choice("wakeup", "listen", "poll")).isEqualTo("listen");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -163,6 +165,29 @@ class CasBackendTest {
         assertThat(store.deliver()).as("whether the late request did anything").isFalse();
 
         assertThat(described().free()).isEqualTo(2);
+    }
+
+    @Test
+    void ofTwoLooksThatArePlannedTheEarlierOneIsTaken() {
+        store.requests.set(0);
+
+        backend.tendLater("jobs", OptionalLong.of(300));
+        backend.tendLater("jobs", OptionalLong.of(50));
+
+        await("one look").during(Duration.ofMillis(600)).until(() -> store.requests.get() <= 1);
+        assertThat(store.requests).hasValue(1);
+    }
+
+    /** What was seen last may be some seconds old. */
+    @Test
+    void aHolderIsThereSinceItsGrant() {
+        CasStore.Entry seen = store.read("jobs", Deadline.NEVER);
+        long later = seen.clockMillis() + 9_000;
+        CasRow row = CasRow.parse("jobs", seen, later, later, LEASE_MILLIS);
+
+        Answer unused = row.grant("session", new HolderInfo("host", 1, ""), 1, 1, false);
+
+        assertThat(row.held.get(1).since()).isEqualTo(later);
     }
 
     @Test
