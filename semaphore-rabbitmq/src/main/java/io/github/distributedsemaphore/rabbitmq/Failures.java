@@ -66,7 +66,7 @@ final class Failures {
     }
 
     static SemaphoreException inequivalent(RabbitSettings settings, String queue, String text, Throwable cause) {
-        if (text.contains("limit")) {
+        if (words(text).contains("cannot declare")) {
             return new BackendAccessException(
                     settings.broker() + " refused to make '" + queue + "': " + text + ". Raise the limit of queues",
                     cause);
@@ -95,6 +95,29 @@ final class Failures {
                 subject
                         + " has no stream for fences: somebody deleted it. Call create with the same limit, which makes it",
                 cause);
+    }
+
+    /** Whether the broker has no such queue, which is another thing than one whose node is down. */
+    static boolean isAbsent(String text) {
+        return words(text).contains("no queue");
+    }
+
+    /** Whether a stream is there, but not on the node that was asked. */
+    static boolean isWithoutReplica(String text) {
+        return words(text).contains("replica");
+    }
+
+    /**
+     * The words of a refusal without the names in it, which may hold any of the words that are looked for, and quotes. The broker
+     * cuts a long text, in the middle of a name perhaps, and then there are points at its end.
+     */
+    private static String words(String text) {
+        int names = text.indexOf('\'');
+        if (names < 0) {
+            return text;
+        }
+        String end = text.endsWith("...") ? "" : text.substring(text.lastIndexOf('\'') + 1);
+        return text.substring(0, names) + end;
     }
 
     /** Finds what closed a channel or a connection, where the client library may have wrapped it. */

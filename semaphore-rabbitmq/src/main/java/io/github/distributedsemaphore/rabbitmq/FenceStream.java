@@ -114,7 +114,7 @@ final class FenceStream implements AutoCloseable {
         if (!(signal.getReason() instanceof AMQP.Channel.Close close)) {
             return String.valueOf(signal.getMessage());
         }
-        if (close.getReplyCode() == AMQP.NOT_FOUND && close.getReplyText().contains("no queue")) {
+        if (close.getReplyCode() == AMQP.NOT_FOUND && Failures.isAbsent(close.getReplyText())) {
             throw Failures.withoutFences(names.subject(), e);
         }
         if (close.getReplyCode() == AMQP.ACCESS_REFUSED) {
@@ -134,8 +134,7 @@ final class FenceStream implements AutoCloseable {
         }
         return signal != null
                 && signal.getReason() instanceof AMQP.Channel.Close close
-                && (close.getReplyCode() == AMQP.NOT_FOUND
-                        || close.getReplyText().contains("replica"));
+                && (close.getReplyCode() == AMQP.NOT_FOUND || Failures.isWithoutReplica(close.getReplyText()));
     }
 
     /** Also for an epoch that was sent for: while the broker takes no messages there is none, whenever it began. */

@@ -14,7 +14,6 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -306,17 +305,12 @@ final class HolderConnection {
         }
         String text = close.getReplyText();
         return switch (close.getReplyCode()) {
-            case AMQP.NOT_FOUND -> isNodeDown(text) ? QueueAnswer.DOWN : QueueAnswer.ABSENT;
+            case AMQP.NOT_FOUND -> Failures.isAbsent(text) ? QueueAnswer.ABSENT : QueueAnswer.DOWN;
             case AMQP.RESOURCE_LOCKED -> QueueAnswer.LOCKED;
             case AMQP.ACCESS_REFUSED -> throw Failures.denied(connections.settings(), queue, text, e);
             case AMQP.PRECONDITION_FAILED -> throw Failures.inequivalent(connections.settings(), queue, text, e);
             default -> throw lose("a request about '" + queue + "' was refused: " + text, e);
         };
-    }
-
-    private static boolean isNodeDown(String text) {
-        String lower = text.toLowerCase(Locale.ROOT);
-        return lower.contains("is down") || lower.contains("inaccessible") || lower.contains("stopped by supervisor");
     }
 
     private LinkLostException lose(String reason, Exception cause) {
@@ -368,7 +362,7 @@ final class HolderConnection {
         ABSENT,
         /** It is exclusive to another connection, or it is there and not exclusive (405). */
         LOCKED,
-        /** It is stored on a node of the cluster that is down (404 with that reason). */
+        /** It is there and cannot be used, as the node of the cluster that stores it is down (404 with such a reason). */
         DOWN
     }
 }

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -28,6 +29,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the administration makes of the broker's queues. */
 class AdminTest {
@@ -146,6 +149,30 @@ class AdminTest {
         channel.queueDeclare(names.slot(1), true, false, false, Map.of());
         assertThatThrownBy(() -> admin.create(name, 1)).isInstanceOf(IncompatibleStateException.class);
         assertThat(Rabbit.exists(connection, names.slot(1))).isTrue();
+    }
+
+    private static Stream<String> wordsOfTheBroker() {
+        return Stream.of(
+                "down-limit is down", "it's inaccessible", "'stopped by supervisor'", "no queue limit ".repeat(15));
+    }
+
+    /** The broker puts the name into the text of a refusal, and cuts off what gets too long. */
+    @ParameterizedTest
+    @MethodSource("wordsOfTheBroker")
+    void aNameIsNotReadAsAWordOfTheBroker(String words) {
+        String speaking = words + name;
+        try (SemaphoreBackend differing = Rabbit.backend("?slotQueues=quorum");
+                BackendSession session = backend.open(speaking, new Rabbit.News())) {
+            assertThat(admin.describe(speaking)).isEmpty();
+            assertThat(Rabbit.take(session, 1).answers()).containsExactly(Answer.MISSING);
+            assertThat(admin.create(speaking, 1)).isTrue();
+            Rabbit.giveBack(session, Rabbit.takeOne(session));
+            assertThatThrownBy(() -> differing.admin().create(speaking, 1))
+                    .isInstanceOf(IncompatibleStateException.class)
+                    .hasMessageContaining("'slotQueues'");
+        } finally {
+            admin.destroy(speaking);
+        }
     }
 
     @Test

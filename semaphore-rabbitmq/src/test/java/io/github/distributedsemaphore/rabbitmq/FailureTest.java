@@ -154,6 +154,17 @@ class FailureTest {
     }
 
     @Test
+    void aNodeThatIsDownIsNotTakenForAMissingQueueWhateverItsName() {
+        String down =
+                "NOT_FOUND - home node 'rabbit@a' of durable queue 'sem:no queue:a:1' in vhost '/' is down or inaccessible";
+        assertThat(Failures.isAbsent(down)).isFalse();
+        assertThat(Failures.isAbsent(down.replace(":a:1' in vhost '/' is down or inaccessible", "...")))
+                .isFalse();
+        assertThat(Failures.isAbsent("NOT_FOUND - no queue 'sem:x:a:1' in vhost '/'"))
+                .isTrue();
+    }
+
+    @Test
     void aQueueTooManyForItsVirtualHostIsAMatterOfAccessAndWhatWasMadeDoesNotCount() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
         RabbitServer.ctl("add_vhost", "small");
