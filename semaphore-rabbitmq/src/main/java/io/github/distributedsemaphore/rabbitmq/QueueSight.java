@@ -72,12 +72,16 @@ final class QueueSight {
                 LOG.debug("probing failed; what is not probed again is looked for one by one", e);
             }
         }
+        return queues.isEmpty() ? new BitSet() : lookOneByOne(queues, fallback.get(), budget);
+    }
+
+    /** The same without probes. */
+    static BitSet lookOneByOne(List<String> queues, HolderConnection connection, CallBudget budget)
+            throws LinkLostException {
         BitSet present = new BitSet();
-        if (!queues.isEmpty()) {
-            List<QueueAnswer> answers = fallback.get().look(queues, budget.end());
-            for (int i = 0; i < queues.size(); i++) {
-                present.set(i, answers.get(i) != QueueAnswer.ABSENT);
-            }
+        List<QueueAnswer> answers = connection.look(queues, budget.end());
+        for (int i = 0; i < queues.size(); i++) {
+            present.set(i, answers.get(i) != QueueAnswer.ABSENT);
         }
         return present;
     }

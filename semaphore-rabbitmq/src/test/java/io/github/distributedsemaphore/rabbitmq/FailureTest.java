@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -162,6 +163,50 @@ class FailureTest {
                 .isFalse();
         assertThat(Failures.isAbsent("NOT_FOUND - no queue 'sem:x:a:1' in vhost '/'"))
                 .isTrue();
+    }
+
+    /** New connections are refused then, and those that are there go on. */
+    @Test
+    void aPasswordThatIsChangedWhileAPermitIsHeldDoesNotCostIt() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        String user = "rotating-" + name;
+        RabbitServer.node().addUser(user, "secret", ".*", ".*", ".*");
+        Rabbit.News news = new Rabbit.News();
+        try (RabbitBackend backend =
+                (RabbitBackend) Rabbit.backend("amqp://" + user + ":secret@127.0.0.1:" + RabbitServer.port(), "")) {
+            backend.admin().create(name, 2);
+            BackendSession session = backend.open(name, news);
+            List<Hold> held = Rabbit.granted(Rabbit.take(session, 2).answers().get(0));
+            RabbitServer.ctl("change_password", user, "another");
+            closeProbes(user);
+            await().untilAsserted(() ->
+                    assertThatThrownBy(() -> backend.probes().line(soon())).isInstanceOf(BackendAccessException.class));
+            Renewal renewal = session.renew(held);
+            assertThat(renewal.lost()).isEmpty();
+            assertThat(renewal.retired()).isEmpty();
+            assertThat(renewal.validUntil().remaining()).isPositive();
+            RabbitServer.delete(new QueueNames(name).slot(2));
+            assertThat(held).extracting(session::check).containsExactlyInAnyOrder(HoldState.HELD, HoldState.RETIRED);
+            assertThat(session.renew(held).retired()).extracting(Hold::slot).containsExactly(2);
+            assertThat(news.lost).isEmpty();
+            assertThat(news.ended).isEmpty();
+            session.close();
+        } finally {
+            RabbitServer.ctl("delete_user", user);
+            try (SemaphoreBackend admin = Rabbit.backend("")) {
+                admin.admin().destroy(name);
+            }
+        }
+    }
+
+    private static Deadline soon() {
+        return Deadline.after(System.nanoTime(), Duration.ofSeconds(5));
+    }
+
+    private static void closeProbes(String user) {
+        RabbitServer.eval("[rabbit_networking:close_connection(P, \"a test\") || [{pid, P}, {user, <<\"" + user
+                + "\">>}, {client_properties, C}] <- rabbit_networking:connection_info_all([pid, user, client_properties]),"
+                + " lists:member({<<\"connection_name\">>, longstr, <<\"semaphore probes\">>}, C)].");
     }
 
     @Test
