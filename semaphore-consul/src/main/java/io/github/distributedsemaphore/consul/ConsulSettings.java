@@ -76,7 +76,7 @@ record ConsulSettings(
                 tls,
                 token(uri.text("token", "")),
                 word("dc", uri.text("dc", "")),
-                word("node", uri.text("node", "")),
+                node(uri.text("node", "")),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
                 uri.duration("timeout", Duration.ofSeconds(5), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
@@ -108,6 +108,15 @@ record ConsulSettings(
         if (!value.matches("[A-Za-z0-9_-]*")) {
             throw new IllegalArgumentException("Setting '" + setting + "' is '" + value
                     + "', it must consist of letters, digits, hyphens and underscores");
+        }
+        return value;
+    }
+
+    /** Often the name of a host with its domain. */
+    private static String node(String value) {
+        if (!value.matches("[A-Za-z0-9._-]*")) {
+            throw new IllegalArgumentException("Setting 'node' is '" + value
+                    + "', it must consist of letters, digits, hyphens, underscores and dots");
         }
         return value;
     }

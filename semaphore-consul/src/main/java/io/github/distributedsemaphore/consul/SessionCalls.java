@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.consul;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -36,6 +37,10 @@ final class SessionCalls {
 
     private final ConsulHttp http;
     private final String subject;
+    private final String node;
+    /** Whether the settings say where a session is. */
+    private final boolean hasPlace;
+
     private final String body;
     private final long ttlNanos;
     private final SideBySide sideBySide;
@@ -43,13 +48,15 @@ final class SessionCalls {
     SessionCalls(ConsulHttp http, String name, String subject, ConsulSettings settings, SideBySide sideBySide) {
         this.http = http;
         this.subject = subject;
+        this.node = settings.node();
+        this.hasPlace = !(node.isEmpty() && settings.datacenter().isEmpty());
         JsonObject session = new JsonObject();
         session.addProperty("Name", "distributed-semaphore '" + name + "'");
         session.addProperty("TTL", settings.ttl().toMillis() + "ms");
         session.addProperty("Behavior", "delete");
         session.addProperty("LockDelay", "0s");
-        if (!settings.node().isEmpty()) {
-            session.addProperty("Node", settings.node());
+        if (!node.isEmpty()) {
+            session.addProperty("Node", node);
         }
         // No health check: one that fails would end the session before its time, and the holder could not know.
         session.add("Checks", new JsonArray());
@@ -63,13 +70,14 @@ final class SessionCalls {
      *
      * @param end when to give up
      * @throws BackendUnavailableException if there is no answer; what was made, if anything, lapses
+     * @throws BackendAccessException if a right is missing, or the catalog does not have the session's node
      */
     SlotSession create(Deadline end) {
         long start = System.nanoTime();
         try {
             ConsulHttp.Reply reply = http.put(end, "/v1/session/create", body);
             if (!reply.isOk()) {
-                throw reply.refused(subject);
+                throw refused(reply);
             }
             return new SlotSession(Json.text(Json.parse(reply.body()).getAsJsonObject(), "ID"), start);
         } catch (NoReplyException e) {
@@ -77,6 +85,23 @@ final class SessionCalls {
         } catch (JsonParseException | IllegalStateException | UnsupportedOperationException e) {
             throw new BackendUnavailableException(subject + ": the answer is not Consul's: " + e.getMessage(), e);
         }
+    }
+
+    /**
+     * For Consul it is an error of the server's that the catalog does not have the session's node. For an operator it is a matter of
+     * settings, except where the agent uses its own node in its own datacenter: that node comes back by itself.
+     */
+    private SemaphoreException refused(ConsulHttp.Reply reply) {
+        boolean withoutNode = reply.status() == 500 && reply.body().contains("Missing node registration");
+        if (!withoutNode || !hasPlace) {
+            return reply.refused(subject);
+        }
+        return new BackendAccessException(
+                subject + ": nothing was done, the catalog does not have "
+                        + (node.isEmpty() ? "the agent's node" : "node '" + node + "'") + " (" + reply.text()
+                        + "). Register a node in the datacenter of the semaphores, and name it by the setting 'node'. If the"
+                        + " setting 'dc' names another datacenter than the agent's, 'node' is needed",
+                null);
     }
 
     /**

@@ -140,6 +140,28 @@ class AccessTest {
         }
     }
 
+    /** As where the setting 'dc' names another datacenter, whose catalog does not have the agent's node. */
+    @Test
+    void aNodeThatTheCatalogDoesNotHaveIsAMatterOfTheSettings() {
+        ConsulServer server = ConsulServer.shared();
+        String name = Consul.uniqueName();
+        String node = "{\"Node\": \"" + name + ".example\", \"Address\": \"127.0.0.1\"}";
+        try (SemaphoreBackend backend = Consul.open("node=" + name + ".example");
+                BackendSession session = backend.open(name, new Consul.Losses())) {
+            backend.admin().create(name, 1);
+            assertThatThrownBy(() -> take(session, 1))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("node '" + name + ".example'")
+                    .hasMessageContaining("setting 'node'")
+                    .hasMessageContaining("setting 'dc'");
+            server.send("PUT", "/v1/catalog/register", node);
+            giveBack(session, takeOne(session));
+        } finally {
+            server.send("PUT", "/v1/catalog/deregister", node);
+            server.deleteBelow(name);
+        }
+    }
+
     private static void refused(String token, ThrowingCallable call) {
         assertThatThrownBy(call)
                 .isInstanceOf(BackendAccessException.class)

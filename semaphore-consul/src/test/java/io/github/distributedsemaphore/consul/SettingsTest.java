@@ -38,6 +38,7 @@ class SettingsTest {
                 "consul://localhost?prefix=a/",
                 "consul://localhost?prefix=a%3Fb",
                 "consul://localhost?dc=a%26b",
+                "consul://localhost?node=a%26b",
                 "consul://user:password@localhost",
                 "consul://a%20b",
                 "consul://::1",
@@ -54,6 +55,11 @@ class SettingsTest {
         assertThat(of("consul://my_host.example:80").host()).isEqualTo("my_host.example");
         assertThat(of("consul://[::1]:8501").host()).isEqualTo("[::1]");
         assertThat(of("consul://localhost?grace=none").grace()).isNull();
+    }
+
+    @Test
+    void aNodeMayHaveTheNameOfAHost() {
+        assertThat(of("consul://localhost?node=web-1.example_a.org").node()).isEqualTo("web-1.example_a.org");
     }
 
     @Test
