@@ -92,11 +92,14 @@ record PrefixView(
         return (int) Math.max(0, limit - inLimit - foreign);
     }
 
-    /** How many of our clients hold a slot that was removed. */
+    /**
+     * How many hold a slot that was removed. The official client's holders have no number, so as many of them as are too many do; where
+     * there is no semaphore that is everybody.
+     */
     int retired() {
-        return (int) holders(Set.of()).stream()
-                .filter(holder -> holder.slot() > limit)
-                .count();
+        Set<Contender> all = holders(Set.of());
+        int above = (int) all.stream().filter(holder -> holder.slot() > limit).count();
+        return above + Math.max(0, all.size() - above - limit);
     }
 
     private Set<Contender> holders(Set<String> except) {

@@ -173,6 +173,37 @@ class OfficialClientTest {
     }
 
     @Test
+    void theHoldersOfADestroyedSemaphoreAreCountedUntilTheyEnd() throws Exception {
+        Path end = directory.resolve("end");
+        Process process =
+                lock(3, "touch " + directory.resolve("in") + "; while [ ! -e " + end + " ]; do sleep 0.02; done");
+        await().atMost(Duration.ofSeconds(10)).until(() -> isInside("in"));
+        takeOne(session);
+        assertThat(backend.admin().retiredHolders(name)).isZero();
+        backend.admin().destroy(name);
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(2);
+        session.close();
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(1);
+        Files.createFile(end);
+        assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(backend.admin().retiredHolders(name)).isZero();
+    }
+
+    @Test
+    void holdersForWhomALowerLimitLeavesNoPlaceAreCounted() {
+        takeOne(session);
+        lockAndStay("first");
+        lockAndStay("second");
+        await().atMost(Duration.ofSeconds(10)).until(() -> isInside("first") && isInside("second"));
+        backend.admin().resize(name, 2);
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(1);
+        backend.admin().resize(name, 1);
+        assertThat(backend.admin().retiredHolders(name)).isEqualTo(2);
+        backend.admin().resize(name, 4);
+        assertThat(backend.admin().retiredHolders(name)).isZero();
+    }
+
+    @Test
     void aPlainLockOnThePrefixIsRefused() {
         server.delete(name + "/.lock");
         lock(1, "touch " + directory.resolve("in") + "; exec sleep 300");
