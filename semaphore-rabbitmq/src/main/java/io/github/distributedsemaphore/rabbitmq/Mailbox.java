@@ -331,14 +331,43 @@ final class Mailbox implements AutoCloseable {
         if (isOpen()) {
             call.await(budget.patience(RollCall.WAIT));
         }
-        connections.execute(call::close);
+        // The question may be asked late, and then it opens a channel that nobody waits for.
+        CompletableFuture<?> unused = asked.whenCompleteAsync((done, failed) -> call.close(), connections::execute);
         return call;
     }
 
     /** Makes a session known, until closed. It hears of others when it was told to {@link #listen}. */
     BackendSession.Watch join(String semaphore, Member member) {
         members.put(semaphore, member);
-        return () -> members.remove(semaphore, member);
+        return () -> {
+            if (members.remove(semaphore, member)) {
+                CompletableFuture<?> unused = later(() -> unbind(semaphore));
+            }
+        };
+    }
+
+    /**
+     * Or the broker would send all that is said about any semaphore that this client ever used. A session that was opened meanwhile is
+     * a member before it asks to be bound, which is done after this. Only {@link #later}.
+     */
+    private void unbind(String semaphore) {
+        Post present = post;
+        if (present == null || !isOpen() || members.containsKey(semaphore)) {
+            return;
+        }
+        try {
+            present.in.queueUnbind(present.queue, EXCHANGE, semaphore);
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("messages about '{}' still reach this client", semaphore, e);
+            forgetSilent(present);
+        }
+    }
+
+    /** A connection on which a request had no answer: everybody else would wait for it as well. */
+    private void forgetSilent(Post present) {
+        if (present.isOpen()) {
+            probes.forget(present.line);
+        }
     }
 
     /** Hears what others say about a semaphore, when what this returns is done. */
@@ -354,9 +383,7 @@ final class Mailbox implements AutoCloseable {
                 present.in.queueBind(present.queue, EXCHANGE, semaphore);
             } catch (IOException | ShutdownSignalException e) {
                 LOG.info("Messages about '{}' do not reach this client now: {}", semaphore, e.toString());
-                if (present.isOpen()) {
-                    probes.forget(present.line);
-                }
+                forgetSilent(present);
             }
         });
     }

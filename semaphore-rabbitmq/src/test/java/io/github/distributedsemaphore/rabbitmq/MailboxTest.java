@@ -1,0 +1,120 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a client hears of others, and what that leaves at the broker. */
+class MailboxTest {
+    private static final int ROUNDS = 40;
+
+    private final String name = Rabbit.name();
+
+    @BeforeEach
+    void requireOwnBroker() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+    }
+
+    private String bindings() {
+        return RabbitServer.eval("length([1 || B <- rabbit_binding:list_for_source(rabbit_misc:r(<<\"/\">>, exchange,"
+                + " <<\"" + Mailbox.EXCHANGE + "\">>)), element(3, B) =:= <<\"" + name + "\">>]).");
+    }
+
+    @Test
+    void aClientHearsNothingMoreOfASemaphoreThatItNoLongerUses() {
+        AtomicInteger changes = new AtomicInteger();
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
+            backend.admin().create(name, 1);
+            for (int round = 0; round < 2; round++) {
+                changes.set(0);
+                BackendSession session = backend.open(name, new Rabbit.News());
+                Rabbit.takeOne(session);
+                BackendSession.Watch watch = session.watch(changes::incrementAndGet);
+                await().untilAsserted(() -> assertThat(bindings()).isEqualTo("1"));
+                backend.admin().resize(name, 1);
+                await().until(() -> changes.get() > 0);
+                watch.close();
+                session.close();
+                await().untilAsserted(() -> assertThat(bindings()).isEqualTo("0"));
+            }
+            backend.admin().destroy(name);
+        }
+    }
+
+    @Test
+    void aSessionThatIsOpenedWhileTheOneBeforeEndsHearsOfOthers() throws Exception {
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
+            CyclicBarrier start = new CyclicBarrier(2);
+            BackendSession session = watching(backend);
+            for (int round = 0; round < ROUNDS; round++) {
+                CompletableFuture<BackendSession> opening = CompletableFuture.supplyAsync(() -> {
+                    meet(start);
+                    return watching(backend);
+                });
+                meet(start);
+                session.close();
+                session = opening.get(60, TimeUnit.SECONDS);
+                drain(backend.mailbox());
+                assertThat(bindings()).as("round %d", round).isEqualTo("1");
+            }
+            session.close();
+        }
+    }
+
+    private BackendSession watching(RabbitBackend backend) {
+        BackendSession session = backend.open(name, new Rabbit.News());
+        assertThat(session.watch(() -> {})).isNotNull();
+        return session;
+    }
+
+    private static void meet(CyclicBarrier barrier) {
+        try {
+            barrier.await(60, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Returns when all is done that was to be done before. */
+    private void drain(Mailbox mailbox) {
+        assertThat(mailbox.listen(name + "-drain")).succeedsWithin(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void aQuestionThatIsAskedLateLeavesNoChannel() {
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                RabbitBackend backend = (RabbitBackend) Rabbit.backend(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort(), "?timeout=30s")) {
+            drain(backend.mailbox());
+            int before = channels();
+            try (LinkFault silence = proxy.stall(Direction.ANSWERS)) {
+                CompletableFuture<?> answeredLate = backend.mailbox().listen(name);
+                RollCall unanswered =
+                        backend.mailbox().callRoll(name, 1, CallBudget.of("a test", Duration.ofSeconds(30)));
+                assertThat(unanswered).isNotNull();
+                assertThat(answeredLate).isNotDone();
+                assertThat(silence.strikes()).isPositive();
+            }
+            drain(backend.mailbox());
+            await().untilAsserted(() -> assertThat(channels()).isLessThanOrEqualTo(before));
+        }
+    }
+
+    private static int channels() {
+        return Integer.parseInt(RabbitServer.eval(
+                "lists:sum([N || [{channels, N}] <- rabbit_networking:connection_info_all([channels])])."));
+    }
+}
