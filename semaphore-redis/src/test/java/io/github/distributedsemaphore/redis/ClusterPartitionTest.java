@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.tck.cluster.Node;
 import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -108,7 +109,8 @@ class ClusterPartitionTest extends ClusterTck {
         /** The one that most nodes call the primary of the semaphore's hash slot. */
         @Override
         public Node leaderOf(String semaphore) {
-            int slot = SlotHash.getSlot(new RedisLayout("semaphore", semaphore).control());
+            int slot = SlotHash.getSlot(
+                    new RedisLayout("semaphore", semaphore).control().getBytes(StandardCharsets.UTF_8));
             for (Node candidate : nodes) {
                 long votes = nodes.stream()
                         .filter(node -> isPrimary(candidate, slot, node))

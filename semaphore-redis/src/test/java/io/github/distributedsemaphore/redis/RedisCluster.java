@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.cluster.SlotHash;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -109,9 +110,13 @@ final class RedisCluster implements AutoCloseable {
         return scheme + "://127.0.0.1:" + ports.get(0) + ",127.0.0.1:" + ports.get(1);
     }
 
+    private static int slotOf(String key) {
+        return SlotHash.getSlot(key.getBytes(StandardCharsets.UTF_8));
+    }
+
     /** Which node has a key as the cluster was made. */
     int nodeOf(String key) {
-        int slot = SlotHash.getSlot(key);
+        int slot = slotOf(key);
         int node = 0;
         while (slot >= firstSlot(node + 1)) {
             node++;
@@ -125,7 +130,7 @@ final class RedisCluster implements AutoCloseable {
 
     /** Begins to move the slot of a key, with one of its keys, which others have to wait for. */
     void beginToMove(String key, int to) {
-        int slot = SlotHash.getSlot(key);
+        int slot = slotOf(key);
         int from = nodeOf(key);
         require(nodes.get(to), "CLUSTER SETSLOT " + slot + " IMPORTING " + ids.get(from));
         require(nodes.get(from), "CLUSTER SETSLOT " + slot + " MIGRATING " + ids.get(to));
@@ -133,7 +138,7 @@ final class RedisCluster implements AutoCloseable {
     }
 
     void endMove(String key, int to) {
-        int slot = SlotHash.getSlot(key);
+        int slot = slotOf(key);
         int from = nodeOf(key);
         RedisClient client = RedisClient.create(nodes.get(from).uri());
         try (var connection = client.connect()) {

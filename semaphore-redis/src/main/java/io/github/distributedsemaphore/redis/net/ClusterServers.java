@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.lettuce.core.cluster.SlotHash;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -43,7 +44,7 @@ public final class ClusterServers implements Servers {
 
     @Override
     public CompletableFuture<HostAndPort> serverOf(String key) {
-        int slot = SlotHash.getSlot(key);
+        int slot = slotOf(key);
         HostAndPort known = owners.get(slot);
         if (known != null) {
             return CompletableFuture.completedFuture(known);
@@ -54,6 +55,11 @@ public final class ClusterServers implements Servers {
             owners = found;
             return owner;
         });
+    }
+
+    /** Of the bytes that are sent: of a text, Lettuce takes those in the charset of the JVM. */
+    static int slotOf(String key) {
+        return SlotHash.getSlot(key.getBytes(StandardCharsets.UTF_8));
     }
 
     @Override

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.github.distributedsemaphore.spi.support.BackendUri;
-import io.lettuce.core.cluster.SlotHash;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -13,6 +12,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is learned from a node that sends us elsewhere, and from what nodes say of the whole cluster. */
 class ClusterServersTest {
@@ -52,7 +53,7 @@ class ClusterServersTest {
     }
 
     private boolean hearsMoved(String where) {
-        return servers.isElsewhere("MOVED " + SlotHash.getSlot(KEY) + " " + where, ASKED);
+        return servers.isElsewhere("MOVED " + ClusterServers.slotOf(KEY) + " " + where, ASKED);
     }
 
     @ParameterizedTest
@@ -67,6 +68,34 @@ class ClusterServersTest {
     void theOwnerOfASlotIsUnderstood(String where, String host, int port) {
         assertThat(hearsMoved(where)).isTrue();
         assertThat(servers.serverOf(KEY)).isCompletedWithValue(new HostAndPort(host, port));
+    }
+
+    /** Run in a JVM of its own. */
+    static final class TellSlot {
+        private TellSlot() {}
+
+        public static void main(String[] args) {
+            System.out.println(ClusterServers.slotOf("auftr\u00e4ge"));
+        }
+    }
+
+    /** Such as one in a container, where no language is set. */
+    @ParameterizedTest
+    @ValueSource(strings = {"UTF-8", "ISO-8859-1", "US-ASCII"})
+    void theCharsetOfTheJvmChangesNoSlot(String charset) throws IOException {
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
+                        "-Dfile.encoding=" + charset,
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        TellSlot.class.getName())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        String told = new String(process.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+
+        assertThat(told.strip()).as("what CLUSTER KEYSLOT says too").isEqualTo("1065");
     }
 
     /** Each answer replaced what was known in two steps, on the thread of its connection, and one fell between those of the other. */
@@ -105,14 +134,14 @@ class ClusterServersTest {
     void anAnswerWithoutSlotsLeavesWhatIsKnown() throws Exception {
         try (FakeNode reset = new FakeNode(NO_SLOTS, () -> {})) {
             ClusterServers looking = new ClusterServers(connector, List.of(reset.address()), Credentials.NONE);
-            String known = "MOVED " + SlotHash.getSlot(KEY) + " " + reset.address();
+            String known = "MOVED " + ClusterServers.slotOf(KEY) + " " + reset.address();
             assertThat(looking.isElsewhere(known, ASKED)).isTrue();
 
             assertThat(looking.serverOf(MIDDLE))
                     .failsWithin(PATIENCE)
                     .withThrowableOfType(ExecutionException.class)
                     .withMessageContaining(
-                            "knows no node of the cluster with the hash slot " + SlotHash.getSlot(MIDDLE));
+                            "knows no node of the cluster with the hash slot " + ClusterServers.slotOf(MIDDLE));
             assertThat(looking.serverOf(KEY)).isCompletedWithValue(reset.address());
         }
     }
