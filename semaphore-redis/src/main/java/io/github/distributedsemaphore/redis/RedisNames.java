@@ -10,9 +10,9 @@ import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -87,27 +87,34 @@ final class RedisNames {
                     .map(Reply::text)
                     .toList();
         });
-        Map<HostAndPort, List<String>> byServer = new HashMap<>();
-        for (String name : listed) {
-            byServer.computeIfAbsent(transactions.serverOf(control(name)), server -> new ArrayList<>())
-                    .add(name);
-        }
+        Set<String> left = new LinkedHashSet<>(listed);
         List<String> names = new ArrayList<>();
-        for (List<String> here : byServer.values()) {
-            for (int from = 0; from < here.size(); from += AT_ONCE) {
-                List<String> part = here.subList(from, Math.min(from + AT_ONCE, here.size()));
-                names.addAll(transactions.look(
-                        WHAT, control(part.get(0)), (wire, deadline) -> existing(part, wire, deadline)));
-            }
+        while (!left.isEmpty()) {
+            String first = control(left.iterator().next());
+            List<String> part = transactions.look(WHAT, first, (wire, deadline) -> {
+                List<String> here = at(wire.server(), left);
+                // No name at all: where the first one is has changed meanwhile.
+                return here.isEmpty() ? null : existing(here, wire, deadline, left);
+            });
+            names.addAll(part);
         }
         names.sort(null);
         return names;
     }
 
-    private List<String> existing(List<String> listed, RedisWire wire, Deadline deadline) {
+    /** Chosen anew for each try: where names are changes with each answer that sends us elsewhere. */
+    private List<String> at(HostAndPort server, Set<String> left) {
+        return left.stream()
+                .filter(name -> transactions.serverOf(control(name)).equals(server))
+                .limit(AT_ONCE)
+                .toList();
+    }
+
+    private List<String> existing(List<String> listed, RedisWire wire, Deadline deadline, Set<String> left) {
         CommandBatch batch = new CommandBatch();
         listed.forEach(name -> batch.add(RedisVerb.HGET, control(name), RedisLayout.LIMIT_FIELD));
         Replies replies = wire.ask(batch, deadline);
+        listed.forEach(left::remove);
         List<String> names = new ArrayList<>();
         for (int i = 0; i < listed.size(); i++) {
             Reply limit = replies.all().get(i);

@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -254,5 +255,23 @@ class ClusterTest {
         backend.admin().resize(name, 4);
         assertThat(backend.admin().describe(name).orElseThrow().holders()).hasSize(3);
         assertThat(backend.admin().names()).containsExactly(name);
+    }
+
+    /** Each try knew the new place of one name more, and asked for the others where that one was. */
+    @Test
+    void allNamesAreListedAfterSeveralSlotsMoved() {
+        List<String> names = IntStream.iterate(0, i -> i + 1)
+                .mapToObj(i -> "moves" + i)
+                .filter(name -> cluster.nodeOf(control(name)) == 0)
+                .limit(5)
+                .toList();
+        names.forEach(name -> backend.admin().create(name, 1));
+        assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names);
+        for (int i = 0; i < 4; i++) {
+            cluster.beginToMove(control(names.get(i)), 1 + i % 2);
+            cluster.endMove(control(names.get(i)), 1 + i % 2);
+        }
+
+        assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names);
     }
 }

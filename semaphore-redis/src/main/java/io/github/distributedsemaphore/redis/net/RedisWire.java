@@ -68,7 +68,7 @@ public final class RedisWire {
         this.closing = closing;
     }
 
-    HostAndPort server() {
+    public HostAndPort server() {
         return server;
     }
 
@@ -132,15 +132,13 @@ public final class RedisWire {
 
     private Replies here(CommandBatch batch) {
         Replies replies = batch.replies();
-        for (Reply reply : replies.all()) {
-            String error = reply.error();
-            if (error != null && servers.isElsewhere(error, server)) {
-                close();
-                if (batch.mayChange() && replies.isPartlyDone()) {
-                    throw new WireException(server + " says '" + error + "' to a part", null, true);
-                } else if (!replies.isDone()) {
-                    throw new MovedException(server + " says '" + error + "'");
-                }
+        String elsewhere = elsewhere(replies);
+        if (elsewhere != null) {
+            close();
+            if (batch.mayChange() && replies.isPartlyDone()) {
+                throw new WireException(server + " says '" + elsewhere + "' to a part", null, true);
+            } else if (!replies.isDone()) {
+                throw new MovedException(server + " says '" + elsewhere + "'");
             }
         }
         String broken = replies.brokenTransaction();
@@ -150,6 +148,18 @@ public final class RedisWire {
             throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
         }
         return replies;
+    }
+
+    /** Each is heard, because the keys of a batch may have gone to several servers. Returns the first; null if there is none. */
+    private @Nullable String elsewhere(Replies replies) {
+        String first = null;
+        for (Reply reply : replies.all()) {
+            String error = reply.error();
+            if (error != null && servers.isElsewhere(error, server) && first == null) {
+                first = error;
+            }
+        }
+        return first;
     }
 
     /**
