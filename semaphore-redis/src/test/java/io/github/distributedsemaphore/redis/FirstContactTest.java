@@ -17,6 +17,7 @@ import io.lettuce.core.AclSetuserArgs;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -91,6 +92,29 @@ class FirstContactTest {
         assertThatThrownBy(backend::ping).isInstanceOf(BackendUnavailableException.class);
         assertThat(Duration.ofNanos(System.nanoTime() - begin))
                 .isBetween(Duration.ofMillis(300), Duration.ofMillis(900));
+    }
+
+    /** Each waited until all before it had tried for the whole time-out. */
+    @Test
+    void callsAtOnceToAServerThatDoesNotAnswerDoNotQueue() throws Exception {
+        RedisServer server = track(RedisServer.start());
+        ping(server.uri()); // loads the client library
+        SemaphoreBackend backend = open(server.uri() + "?timeout=1s");
+        server.freeze();
+        CyclicBarrier start = new CyclicBarrier(8);
+        List<Future<Duration>> calls = new ArrayList<>();
+        for (int i = 0; i < start.getParties(); i++) {
+            calls.add(threads.submit(() -> {
+                start.await();
+                long begin = System.nanoTime();
+                assertThatThrownBy(() -> backend.admin().describe("jobs"))
+                        .isInstanceOf(BackendUnavailableException.class);
+                return Duration.ofNanos(System.nanoTime() - begin);
+            }));
+        }
+        for (Future<Duration> call : calls) {
+            assertThat(call.get()).isLessThan(backend.guarantees().callBound());
+        }
     }
 
     @Test

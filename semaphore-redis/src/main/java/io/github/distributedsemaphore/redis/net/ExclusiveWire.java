@@ -98,22 +98,27 @@ public final class ExclusiveWire {
         }
 
         private Taken take(HostAndPort server, Deadline deadline) {
+            Deadline usual = connections.usualDeadline();
             ReentrantLock lock = locks.computeIfAbsent(server, unused -> new ReentrantLock());
             if (!InterruptShield.await(lock::tryLock, deadline)) {
                 throw new WireException("the connection to " + server + " is busy", null, false);
             }
             try {
-                return new Taken(wire(server, deadline), lock);
+                return new Taken(wire(server, usual, deadline), lock);
             } catch (RuntimeException | Error e) {
                 lock.unlock();
                 throw e;
             }
         }
 
-        private RedisWire wire(HostAndPort server, Deadline deadline) {
+        private RedisWire wire(HostAndPort server, Deadline usual, Deadline deadline) {
             RedisWire known = wires.get(server);
             if (known != null && known.isOpen()) {
                 return known;
+            }
+            if (usual.isPast(System.nanoTime())) {
+                // Those before it got no connection either: one after the other they would try for the whole time-out.
+                throw new WireException("there was no connection to " + server + " in time", null, false);
             }
             wires.values().removeIf(wire -> !wire.isOpen());
             RedisWire made = connections.open(server, deadline);

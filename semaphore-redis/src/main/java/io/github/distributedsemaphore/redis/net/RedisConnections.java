@@ -74,8 +74,14 @@ public final class RedisConnections implements AutoCloseable {
 
     /** By when a call that starts now has to be over. */
     public Deadline callDeadline() {
-        Duration most = contacted.isEmpty() ? settings.timeout().plus(LOADING) : settings.timeout();
-        return Deadline.after(System.nanoTime(), most);
+        return contacted.isEmpty()
+                ? Deadline.after(System.nanoTime(), settings.timeout().plus(LOADING))
+                : usualDeadline();
+    }
+
+    /** As {@link #callDeadline}, once a server was contacted. */
+    Deadline usualDeadline() {
+        return Deadline.after(System.nanoTime(), settings.timeout());
     }
 
     /** Opens a connection to the server that has the key. */
