@@ -207,18 +207,15 @@ final class Participation<E extends Exception> {
      * Records the end of the job. The marker is written whatever the key holds, because a finished job is finished even if another
      * attempt has begun; so the writing may be repeated, and late. Any thread may call it.
      *
-     * @return whether the attempt was still the newest one
+     * @return whether the attempt was certainly still the newest one
      */
-    boolean finish(long attempt) {
+    boolean finish(WorkAttempt attempt) {
         long started = pacing.nanoTime();
         boolean unknown = false;
-        while (true) {
+        LockValue before = null;
+        while (before == null) {
             try (LockConnection connection = connections.open(key)) {
-                LockValue before = connection.finish(settings.doneRetention());
-                // The marker may be our own, from a try whose answer was lost.
-                boolean newest = before.attempt() == attempt || (unknown && before.kind() == LockValue.Kind.DONE);
-                tell(attempt, newest, before);
-                return newest;
+                before = connection.finish(settings.doneRetention());
             } catch (OutcomeUnknownException e) {
                 unknown = true;
                 retryOrThrow(e, started);
@@ -226,6 +223,16 @@ final class Participation<E extends Exception> {
                 retryOrThrow(unknown ? new OutcomeUnknownException(String.valueOf(e.getMessage()), e) : e, started);
             }
         }
+        // Before the listener hears of it, because what that throws undoes nothing.
+        attempt.recorded();
+        boolean newest = before.attempt() == attempt.number() || (unknown && isOwn(before, attempt));
+        tell(attempt.number(), newest, before);
+        return newest;
+    }
+
+    /** After a lost answer the marker may be our own, and what that replaced is lost too. Before the lock timeout it is no other's. */
+    private static boolean isOwn(LockValue before, WorkAttempt attempt) {
+        return before.kind() == LockValue.Kind.DONE && !attempt.remaining().isZero();
     }
 
     private void tell(long attempt, boolean newest, LockValue before) {

@@ -57,19 +57,23 @@ public final class WorkAttempt {
      * RedisWorkLock.Builder#doneRetention}). Call it when the work is finished, even if the lock timeout has passed
      * meanwhile. Blocks until the server has confirmed; without an answer it tries again, on new connections, until a
      * lock timeout has passed since the call. An interrupt ends the trying, and the flag stays set. It may be called
-     * again, also after {@link WorkLockListener#acquired} has returned.
+     * again, also after {@link WorkLockListener#acquired} has returned, and by any thread: the listener hears of it on the
+     * thread that calls this.
      *
-     * @return true if this was still the newest attempt; false if another worker had begun the next one, or had finished
-     *     the job, so that the work may have been done twice
+     * @return true if this was still the newest attempt; false if another worker had begun the next one, or the job was
+     *     recorded as finished before, so that the work may have been done twice. False too if that is not known, because an
+     *     answer was lost and the lock timeout has passed
      * @throws BackendUnavailableException if the server could not be reached: nothing is recorded, and the other workers
      *     will take over
      * @throws OutcomeUnknownException if the answer was lost: it may or may not be recorded
      * @throws SemaphoreException if the server refuses it for good, or the lock was closed: nothing is recorded
      */
     public boolean done() {
-        boolean newest = worker.finish(number);
+        return worker.finish(this);
+    }
+
+    void recorded() {
         done = true;
-        return newest;
     }
 
     boolean isDone() {

@@ -4,8 +4,10 @@ import io.github.distributedsemaphore.SemaphoreException;
 
 /**
  * The work, and what a worker wants to hear of the lock meanwhile. Everything is called by the thread that called {@link
- * RedisWorkLock#run}, so never by two threads at once for one run; what a method throws ends the run and reaches its
- * caller. If only the work matters, this is a lambda.
+ * RedisWorkLock#run}; what a method throws ends the run and reaches its caller. Only {@link #status} and {@link #error} of a
+ * {@link WorkAttempt#done()} are called by the thread that called that, and what they throw reaches its caller; if that is
+ * another thread, they may come while the run calls something else, or after its end. If only the work matters, this is a
+ * lambda.
  *
  * @param <E> the checked exception that the work may throw; {@code RuntimeException} if none
  */

@@ -205,6 +205,26 @@ class RedisWorkLockTest {
     }
 
     @Test
+    void aListenerThatThrowsUndoesNoRecord() throws Exception {
+        WorkLockListener<RuntimeException> throwing = new WorkLockListener<>() {
+            @Override
+            public void acquired(WorkAttempt attempt) {
+                assertThatThrownBy(attempt::done).hasMessageContaining("cannot tell");
+            }
+
+            @Override
+            public void status(String message) {
+                if (message.contains("finished")) {
+                    throw new IllegalStateException("cannot tell: " + message);
+                }
+            }
+        };
+        try (RedisWorkLock lock = builder().build()) {
+            assertThat(lock.run(workers.key(), throwing)).isEqualTo(WorkOutcome.DONE);
+        }
+    }
+
+    @Test
     void withoutAServerTheFirstCallSaysSo() {
         RedisServer server = RedisServer.start();
         String address = server.uri();

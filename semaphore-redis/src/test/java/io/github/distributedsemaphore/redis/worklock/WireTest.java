@@ -164,6 +164,47 @@ class WireTest {
         assertThat(workers.value()).isEqualTo("DONE");
     }
 
+    /** Returns what it says of the attempt. The answer to the first try is lost. */
+    private boolean recorded(Duration after, Runnable meanwhile) throws InterruptedException {
+        AtomicLong passed = new AtomicLong();
+        Pacing pacing = new Pacing() {
+            @Override
+            public long nanoTime() {
+                return passed.get();
+            }
+
+            @Override
+            public boolean pause(CountDownLatch end, long nanos) {
+                passed.addAndGet(nanos);
+                return false;
+            }
+        };
+        RedisWorkLock lock = new RedisWorkLock(
+                workers.connections(losing("SET " + key + " DONE PX 3600000 GET")),
+                new WorkLockSettings(SteeredWorker.LOCK_TIMEOUT, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
+                pacing);
+        AtomicBoolean newest = new AtomicBoolean();
+        lock.run(key, attempt -> {
+            passed.addAndGet(after.toNanos());
+            meanwhile.run();
+            newest.set(attempt.done());
+        });
+        assertThat(workers.value()).isEqualTo("DONE");
+        return newest.get();
+    }
+
+    @Test
+    void aRecordWhoseAnswerIsLostIsOfTheNewestAttemptBeforeTheLockTimeout() throws InterruptedException {
+        assertThat(recorded(Duration.ZERO, () -> {})).isTrue();
+    }
+
+    /** The marker, of which nobody knows whose it is, was taken for its own. */
+    @Test
+    void afterTheLockTimeoutALostAnswerMayHaveSaidThatAnotherHadBegun() throws InterruptedException {
+        Duration late = SteeredWorker.LOCK_TIMEOUT;
+        assertThat(recorded(late, () -> workers.commands().set(key, "2"))).isFalse();
+    }
+
     @Test
     void aLookThatFailsIsRepeated() {
         workers.commands().set(key, "1");
