@@ -5,6 +5,8 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.CasBackend;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.util.Properties;
@@ -86,11 +88,20 @@ public final class JdbcBackendProvider implements BackendProvider {
             // PgBouncer in transaction mode does not keep a prepared statement with its client, and refuses options.
             properties.setProperty("prepareThreshold", "0");
         }
-        String url = "jdbc:" + dialect.id() + ":" + address;
+        String url = "jdbc:" + dialect.id() + ":" + (dialect == Dialect.POSTGRESQL ? encoded(address) : address);
         Callable<Connection> opener = () -> DriverManager.getConnection(url, properties);
         int kept = uri.integer("connections", 2, 1, 64);
         String where = dialect.product() + " at " + address.replaceAll("^//|;.*", "");
         return JdbcSemaphores.backend(uri, settings, dialect, new Connections(opener, settings.timeout(), kept, where));
+    }
+
+    /** PostgreSQL's driver decodes the database once more, and takes a plus for a space. */
+    private static String encoded(String address) {
+        int name = address.indexOf('/', address.startsWith("//") ? 2 : 0) + 1;
+        if (name == 0) {
+            return address;
+        }
+        return address.substring(0, name) + URLEncoder.encode(address.substring(name), StandardCharsets.UTF_8);
     }
 
     private static SemaphoreBackend jdbc(BackendUri uri, HolderInfo self) {
