@@ -297,7 +297,12 @@ final class Connections implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        threads.execute(() -> endIdle(this::giveBack));
         LockSupport.unpark(idleLooker);
+        try {
+            threads.execute(() -> endIdle(this::giveBack));
+        } catch (RuntimeException | Error e) {
+            // There is no other thread, and to give one back may take as long as its server likes.
+            endIdle(Connections::abort);
+        }
     }
 }

@@ -152,25 +152,40 @@ class ConnectionsTest {
         assertThat(autoCommit).as("in auto-commit mode when it goes back").isFalse();
     }
 
-    private static Set<Thread> threadsForCalls() {
+    private static Set<Thread> threads(String name) {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("semaphore-jdbc-calls"))
+                .filter(thread -> thread.getName().equals(name))
                 .collect(Collectors.toSet());
     }
 
     /** A client that renews every second would start a thread for each renewal. */
     @Test
     void theThreadForCallsStaysUntilTheClose() {
-        Set<Thread> ofOthers = threadsForCalls();
+        Set<Thread> ofOthers = threads("semaphore-jdbc-calls");
         Connections connections = new Connections(() -> hangs, Duration.ofSeconds(10), 1, "the test");
         int unused = connections.with(connections.deadline(), false, connection -> 1);
-        Set<Thread> own = threadsForCalls();
+        Set<Thread> own = threads("semaphore-jdbc-calls");
         own.removeAll(ofOthers);
 
         await("stays").during(Duration.ofSeconds(2)).until(() -> own.stream().anyMatch(Thread::isAlive));
         connections.close();
 
         await("ends").atMost(Duration.ofSeconds(2)).until(() -> own.stream().noneMatch(Thread::isAlive));
+    }
+
+    @Test
+    void aCloseThatGetsNoThreadEndsWhatIsIdle() {
+        Set<Thread> ofOthers = threads("test");
+        Connections connections =
+                new Connections(() -> hangs, Duration.ofSeconds(10), 1, "the test", new FailingThreads(3));
+        int unused = connections.with(connections.deadline(), false, connection -> 1);
+        Set<Thread> own = threads("test");
+        own.removeAll(ofOthers);
+
+        connections.close();
+
+        assertThat(aborted.getCount()).as("connections that stay").isZero();
+        await("the thread for calls ends").until(() -> own.stream().noneMatch(Thread::isAlive));
     }
 
     private static long waitForLock(PostgresServer server) {
