@@ -213,7 +213,7 @@ class ConnectionsTest {
             }
             held.close();
         } finally {
-            server.execute("DROP TABLE locked");
+            server.execute("DROP TABLE IF EXISTS locked");
         }
     }
 }
