@@ -120,6 +120,12 @@ final class Failures {
         return text.substring(0, names) + end;
     }
 
+    /** Whether a connection that is there was refused something; else a new one was refused. */
+    static boolean isOfChannel(BackendAccessException refusal) {
+        ShutdownSignalException signal = signal(refusal);
+        return signal != null && signal.getReason() instanceof AMQP.Channel.Close;
+    }
+
     /** Finds what closed a channel or a connection, where the client library may have wrapped it. */
     static @Nullable ShutdownSignalException signal(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

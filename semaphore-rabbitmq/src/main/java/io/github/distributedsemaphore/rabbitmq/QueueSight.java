@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
@@ -75,8 +76,24 @@ final class QueueSight {
         return queues.isEmpty() ? new BitSet() : lookOneByOne(queues, fallback.get(), budget);
     }
 
-    /** The same without probes. */
-    static BitSet lookOneByOne(List<String> queues, HolderConnection connection, CallBudget budget)
+    /**
+     * The same for slots that are held. A refused login, after a change of the password perhaps, is no reason to end what an older
+     * connection holds. A right that is withdrawn is one.
+     */
+    BitSet lookForHeld(List<String> queues, Supplier<HolderConnection> holder, Duration probing, CallBudget budget)
+            throws LinkLostException {
+        try {
+            return look(queues, holder, probing, budget);
+        } catch (BackendAccessException e) {
+            if (Failures.isOfChannel(e)) {
+                throw e;
+            }
+            LOG.debug("{}: no connection for probes, so slots are looked for one by one", budget.subject(), e);
+            return lookOneByOne(queues, holder.get(), budget);
+        }
+    }
+
+    private static BitSet lookOneByOne(List<String> queues, HolderConnection connection, CallBudget budget)
             throws LinkLostException {
         BitSet present = new BitSet();
         List<QueueAnswer> answers = connection.look(queues, budget.end());

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -286,7 +285,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     private Set<Hold> retiredOf(List<Hold> holds, Duration probing, CallBudget budget) throws LinkLostException {
         List<String> queues =
                 holds.stream().map(hold -> names.slot(hold.slot())).toList();
-        BitSet present = look(queues, probing, budget);
+        BitSet present = backend.sight().lookForHeld(queues, () -> link.holder(budget), probing, budget);
         Set<Hold> retired = new HashSet<>();
         for (int i = present.nextClearBit(0); i < holds.size(); i = present.nextClearBit(i + 1)) {
             if (link.holder(budget).look(queues.get(i), budget.end()) == QueueAnswer.ABSENT) {
@@ -294,16 +293,6 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
             }
         }
         return retired;
-    }
-
-    private BitSet look(List<String> queues, Duration probing, CallBudget budget) throws LinkLostException {
-        try {
-            return backend.sight().look(queues, () -> link.holder(budget), probing, budget);
-        } catch (BackendAccessException e) {
-            // A password that was changed since is no reason to end what the older connection holds.
-            LOG.debug("{}: probes are refused, so slots are looked for one by one", budget.subject(), e);
-            return QueueSight.lookOneByOne(queues, link.holder(budget), budget);
-        }
     }
 
     @Override
