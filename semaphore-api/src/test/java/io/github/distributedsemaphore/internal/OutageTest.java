@@ -297,6 +297,14 @@ class OutageTest {
         assertThat(stage.free()).isEqualTo(1);
     }
 
+    private void cannotBeOpened(Stage stage) {
+        for (int i = 0; i < 1_000; i++) {
+            stage.before("open", () -> {
+                throw down;
+            });
+        }
+    }
+
     @Test
     void aSessionThatCannotBeOpenedAgainWhileItsWatchIsWantedIsNotTriedWithoutPause() {
         Stage stage = new Stage(1);
@@ -304,11 +312,7 @@ class OutageTest {
         CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
         stage.passMillis(3_000);
         int before = stage.calls("open");
-        for (int i = 0; i < 1_000; i++) {
-            stage.before("open", () -> {
-                throw down;
-            });
-        }
+        cannotBeOpened(stage);
         Objects.requireNonNull(stage.heard).ended("a test");
         stage.passMillis(1_000);
         assertThat(stage.calls("open") - before).as("attempts in a second").isLessThan(20);
@@ -326,11 +330,7 @@ class OutageTest {
         stage.passMillis(3_000);
         stage.after("exchange", () -> {
             Objects.requireNonNull(stage.heard).ended("a test");
-            for (int i = 0; i < 1_000; i++) {
-                stage.before("open", () -> {
-                    throw down;
-                });
-            }
+            cannotBeOpened(stage);
         });
         int before = stage.calls("open");
 

@@ -170,7 +170,7 @@ class ConnectionsTest {
         await("stays").during(Duration.ofSeconds(2)).until(() -> own.stream().anyMatch(Thread::isAlive));
         connections.close();
 
-        await("ends").atMost(Duration.ofSeconds(2)).until(() -> own.stream().noneMatch(Thread::isAlive));
+        await("ends").until(() -> own.stream().noneMatch(Thread::isAlive));
     }
 
     @Test
