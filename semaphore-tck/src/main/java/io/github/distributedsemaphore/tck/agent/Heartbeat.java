@@ -6,11 +6,19 @@ import java.util.Deque;
 import java.util.concurrent.ThreadFactory;
 
 /**
- * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that it starts then, woke.
- * What a bound is compared with is the time less these pauses; the bound stays what it is. Thread-safe.
+ * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that
+ * it starts then, woke. It starts one each time for a while after something was late, and else each fourth time. What a bound is compared
+ * with is the time less these pauses; the bound stays what it is. Thread-safe.
  */
 public final class Heartbeat implements AutoCloseable {
     private static final long PERIOD_MILLIS = 5;
+
+    /** A new thread takes a third of a millisecond of processor time, and every JVM of a kit has a heartbeat. */
+    private static final int BEATS_PER_THREAD = 4;
+
+    /** A machine that was late for one may be late for the next. */
+    private static final int THREADS_AFTER_LATENESS = 10;
+
     private static final Duration MOST = Duration.ofMinutes(1);
     /** No bound is longer. */
     private static final long REMEMBERED_NANOS = MOST.toNanos() * 5;
@@ -21,6 +29,7 @@ public final class Heartbeat implements AutoCloseable {
     private final Deque<Gap> gaps = new ArrayDeque<>();
     private final ThreadFactory hops;
     private long lastBeat = System.nanoTime();
+    private int beatsSinceLateness;
     private boolean over;
 
     private record Gap(long from, long to) {
@@ -44,16 +53,16 @@ public final class Heartbeat implements AutoCloseable {
         thread.start();
     }
 
-    /** The end of a call passes from a timer to a worker to its caller: so does a beat, to a thread that is new each time. */
     private void run() {
         try {
-            while (!isOver()) {
+            for (int beats = 0; !isOver(); beats++) {
                 long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
                 Thread.sleep(PERIOD_MILLIS);
-                Thread hop = hops.newThread(() -> beat(due));
-                hop.setDaemon(true);
-                hop.start();
-                hop.join(MOST.toMillis());
+                if (isBusy() || beats % BEATS_PER_THREAD == 0) {
+                    hop(due);
+                } else {
+                    beat(due);
+                }
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException("nobody interrupts a heartbeat", e);
@@ -63,13 +72,27 @@ public final class Heartbeat implements AutoCloseable {
         }
     }
 
+    /** The end of a call passes from a timer to a worker to its caller: so does this beat, to a thread that is new each time. */
+    private void hop(long due) throws InterruptedException {
+        Thread hop = hops.newThread(() -> beat(due));
+        hop.setDaemon(true);
+        hop.start();
+        hop.join(MOST.toMillis());
+    }
+
     private synchronized boolean isOver() {
         return over;
     }
 
+    private synchronized boolean isBusy() {
+        return beatsSinceLateness < THREADS_AFTER_LATENESS;
+    }
+
     private synchronized void beat(long due) {
         lastBeat = System.nanoTime();
+        beatsSinceLateness++;
         if (lastBeat - due > USUAL_NANOS) {
+            beatsSinceLateness = 0;
             gaps.add(new Gap(due, lastBeat));
             while (lastBeat - gaps.getFirst().to() > REMEMBERED_NANOS) {
                 gaps.removeFirst();
