@@ -13,6 +13,6 @@ class ConsulTckTest extends SemaphoreTck {
     /** Most of the time is waiting for the end of Consul's sessions, 20 s at least. */
     @Override
     public int jvms() {
-        return 6;
+        return 4;
     }
 }

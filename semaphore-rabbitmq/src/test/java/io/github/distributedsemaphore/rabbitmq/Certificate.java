@@ -32,7 +32,7 @@ final class Certificate {
                 "-alias",
                 "it",
                 "-keyalg",
-                "RSA",
+                "EC",
                 "-dname",
                 "CN=a test",
                 "-ext",

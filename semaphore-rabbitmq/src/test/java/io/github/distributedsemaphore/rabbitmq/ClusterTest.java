@@ -46,6 +46,7 @@ class ClusterTest {
     private final Rabbit.News news = new Rabbit.News();
 
     @BeforeAll
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
     static void start() {
         assumeTrue(RabbitNode.isInstalled(), "no broker is installed that a cluster could be made of");
         home = new ErlangHome();
