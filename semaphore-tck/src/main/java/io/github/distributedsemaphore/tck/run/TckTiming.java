@@ -64,13 +64,14 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
         }
     }
 
+    /** To look may cost a stack of each thread, or a process: it waits for a tenth of the time that is over until it looks again. */
     void awaitEmpty(String what, Duration bound, Supplier<Set<String>> left) {
         long start = System.nanoTime();
         for (Set<String> now = left.get(); !now.isEmpty(); now = left.get()) {
             if (isOver(bound, start)) {
                 throw new AssertionError(what + ": " + now);
             }
-            Pause.millis(2);
+            Pause.millis(2 + Duration.ofNanos(System.nanoTime() - start).toMillis() / 10);
         }
     }
 
