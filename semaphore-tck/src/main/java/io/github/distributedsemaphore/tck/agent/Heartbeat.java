@@ -55,10 +55,10 @@ public final class Heartbeat implements AutoCloseable {
 
     private void run() {
         try {
-            for (int beats = 0; !isOver(); beats++) {
+            while (!isOver()) {
                 long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
                 Thread.sleep(PERIOD_MILLIS);
-                if (isBusy() || beats % BEATS_PER_THREAD == 0) {
+                if (needsThread()) {
                     hop(due);
                 } else {
                     beat(due);
@@ -84,8 +84,8 @@ public final class Heartbeat implements AutoCloseable {
         return over;
     }
 
-    private synchronized boolean isBusy() {
-        return beatsSinceLateness < THREADS_AFTER_LATENESS;
+    private synchronized boolean needsThread() {
+        return beatsSinceLateness < THREADS_AFTER_LATENESS || beatsSinceLateness % BEATS_PER_THREAD == 0;
     }
 
     private synchronized void beat(long due) {

@@ -64,14 +64,15 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
         }
     }
 
-    /** To look may cost a stack of each thread, or a process: it waits for a tenth of the time that is over until it looks again. */
+    /** To look may cost the stacks of all threads, or a process, so it looks ever more seldom. */
     void awaitEmpty(String what, Duration bound, Supplier<Set<String>> left) {
         long start = System.nanoTime();
         for (Set<String> now = left.get(); !now.isEmpty(); now = left.get()) {
             if (isOver(bound, start)) {
                 throw new AssertionError(what + ": " + now);
             }
-            Pause.millis(2 + Duration.ofNanos(System.nanoTime() - start).toMillis() / 10);
+            Pause.millis(Math.min(
+                    50, 2 + Duration.ofNanos(System.nanoTime() - start).toMillis() / 10));
         }
     }
 
