@@ -30,6 +30,12 @@ class LocalTckTest extends SemaphoreTck {
         }
     }
 
+    /** Much of the time is waiting for other processes. */
+    @Override
+    public int jvms() {
+        return 2;
+    }
+
     private static final class Harness extends UriHarness implements StateProbe {
         private final Path directory;
 

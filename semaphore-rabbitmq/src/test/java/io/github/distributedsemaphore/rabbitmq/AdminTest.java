@@ -226,7 +226,7 @@ class AdminTest {
     @Test
     void aFewHundredSlotsAreMadeAndSearchedInTime() {
         // The default is too short on a busy machine.
-        try (SemaphoreBackend patient = Rabbit.backend("?timeout=15s")) {
+        try (SemaphoreBackend patient = Rabbit.backend("?timeout=30s")) {
             patient.admin().create(name, 300);
             BackendSession session = patient.open(name, new Rabbit.News());
             assertThat(Rabbit.granted(Rabbit.take(session, 300).answers().get(0)))
@@ -234,6 +234,7 @@ class AdminTest {
             assertThat(patient.admin().describe(name).orElseThrow().free()).isZero();
             session.close();
             assertThat(patient.admin().describe(name).orElseThrow().free()).isEqualTo(300);
+            assertThat(patient.admin().destroy(name)).isTrue();
         }
     }
 }

@@ -253,7 +253,7 @@ class BoundTest {
     void aThousandHoldsStayHeldOverALinkOfTenMilliseconds() {
         admin.admin().resize(name, 1_000);
         // A busy broker takes its time for a thousand slots; the link is what is tested.
-        SemaphoreBackend backend = throughProxy("?timeout=20s");
+        SemaphoreBackend backend = throughProxy("?detection=1m&timeout=20s");
         BackendSession session = backend.open(name, new Rabbit.News());
         List<Hold> holds = Rabbit.granted(Rabbit.take(session, 1_000).answers().get(0));
         Duration lag = Duration.ofMillis(10);

@@ -21,11 +21,17 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The compatibility kit on a real server. */
+/** The compatibility kit on real servers, one for each JVM, or on the one that is given. */
 class RedisTckTest extends SemaphoreTck {
     @Override
     public SemaphoreTckHarness harness() {
         return new Harness(RedisServer.address(), "tck-" + UUID.randomUUID());
+    }
+
+    /** Most of the time is waiting for the end of leases. */
+    @Override
+    public int jvms() {
+        return 3;
     }
 
     static class Harness extends UriHarness implements StateProbe {

@@ -9,6 +9,11 @@ import java.util.Optional;
 /** The compatibility kit on {@code memory:} as an application's tests connect to it. */
 class MemoryUriTckTest extends SemaphoreTck {
     @Override
+    public int jvms() {
+        return 2;
+    }
+
+    @Override
     public SemaphoreTckHarness harness() {
         return new UriHarness("memory:kit?detection=2s") {
             @Override

@@ -127,7 +127,9 @@ class NetworkTest {
 
     @Test
     void closingEndsTheProcessesAndRemovesTheHosts() throws Exception {
-        Process left = new ProcessBuilder(one.command(List.of("sleep", "1000"))).start();
+        Process left = new ProcessBuilder(one.command(List.of("sh", "-c", "echo here; exec sleep 1000"))).start();
+        // Before that it may not be on the host.
+        assertThat(left.inputReader().readLine()).isEqualTo("here");
         network.close();
         assertThat(left.onExit()).succeedsWithin(PATIENCE);
         assertThat(namespaces()).doesNotContain(one.namespace(), other.namespace());
