@@ -30,6 +30,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -123,6 +125,33 @@ class KitTest {
                             "threads are left after the clients were closed: [\"left-behind\" WAITING\n    at "));
         } finally {
             LeavesAThread.END.countDown();
+        }
+    }
+
+    static class LeavesAPool extends Case {
+        private static final ExecutorService POOL = Executors.newCachedThreadPool();
+
+        @Test
+        @Rule("16.1")
+        void leaves(TckFixture tck) throws Exception {
+            tck.home();
+            POOL.submit(() -> {}).get();
+        }
+    }
+
+    /** One that ends by itself soon is of a client that stays open, perhaps. */
+    @Test
+    void aPoolThatIsLeftFailsTheRun() {
+        try {
+            results(LeavesAPool.class, Map.of("tck.report", "false"))
+                    .containerEvents()
+                    .assertThatEvents()
+                    .haveExactly(
+                            1,
+                            event(EventConditions.finishedWithFailure(message(
+                                    text -> text.startsWith("threads are left after the last test: [\"pool-")))));
+        } finally {
+            LeavesAPool.POOL.shutdown();
         }
     }
 

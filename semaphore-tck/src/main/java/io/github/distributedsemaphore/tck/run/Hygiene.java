@@ -2,6 +2,8 @@ package io.github.distributedsemaphore.tck.run;
 
 import io.github.distributedsemaphore.guarantees.Capability;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +11,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -42,6 +46,9 @@ public final class Hygiene {
     private final ThreadGroup group =
             Objects.requireNonNull(Thread.currentThread().getThreadGroup(), "a live thread");
 
+    /** Until when threads of pools may be without work, by their id. */
+    private final Map<Long, Long> idleUntil = new HashMap<>();
+
     /** What tests that are over have left of their dead, by name; only where detection takes longer than a test may. */
     private final Map<String, Debt> debts = new TreeMap<>();
 
@@ -63,13 +70,11 @@ public final class Hygiene {
 
     /** What one test is blamed for no other is. */
     public synchronized void assertClean(TckTiming timing, Set<String> destroyed) {
-        Duration soon = timing.patience().compareTo(GRACE) < 0
-                ? timing.patience()
-                : timing.settings().scaled(GRACE);
+        Duration soon = soon(timing);
         Duration detected = timing.settings().scaled(run.guarantees().detectionMax());
         Failures failures = new Failures();
-        failures.collect(
-                () -> timing.awaitEmpty("threads are left after the clients were closed", soon, this::newThreads));
+        failures.collect(() -> timing.awaitEmpty(
+                "threads are left after the clients were closed", soon, () -> newThreads(thread -> true)));
         if (detected.compareTo(GRACE) > 0) {
             owe(soon.plus(detected), destroyed);
             failures.collect(this::assertNothingOverdue);
@@ -81,8 +86,19 @@ public final class Hygiene {
             failures.collect(() -> assertNoNames(destroyed));
         }
         knownThings.addAll(newThings());
-        Thread.getAllStackTraces().keySet().forEach(thread -> knownThreads.add(id(thread)));
+        Set<Long> now =
+                Thread.getAllStackTraces().keySet().stream().map(Hygiene::id).collect(Collectors.toSet());
+        idleUntil.keySet().retainAll(now);
+        idleUntil.values().removeIf(end -> System.nanoTime() - end >= 0);
+        now.removeAll(idleUntil.keySet());
+        knownThreads.addAll(now);
         failures.rethrow();
+    }
+
+    private static Duration soon(TckTiming timing) {
+        return timing.patience().compareTo(GRACE) < 0
+                ? timing.patience()
+                : timing.settings().scaled(GRACE);
     }
 
     /** Where each test that kills a client would wait for a long detection, the next ones run meanwhile. */
@@ -105,6 +121,12 @@ public final class Hygiene {
 
     /** Waits until what the last tests left is gone. */
     synchronized void assertAllGone() {
+        idleUntil.replaceAll((thread, end) -> System.nanoTime());
+        run.timing()
+                .awaitEmpty(
+                        "threads are left after the last test",
+                        soon(run.timing()),
+                        () -> newThreads(thread -> idleUntil.containsKey(id(thread))));
         for (assertNothingOverdue(); !debts.isEmpty(); assertNothingOverdue()) {
             Pause.millis(50);
         }
@@ -127,10 +149,10 @@ public final class Hygiene {
     }
 
     /** With what each of them does: its name alone does not say where it stays. */
-    private Set<String> newThreads() {
+    private Set<String> newThreads(Predicate<Thread> choice) {
         Set<String> left = new TreeSet<>();
         Thread.getAllStackTraces().forEach((thread, stack) -> {
-            if (isNew(thread)) {
+            if (choice.test(thread) && isNew(thread) && !mayIdle(thread, stack)) {
                 left.add(ThreadDump.one(thread, stack));
             }
         });
@@ -143,6 +165,23 @@ public final class Hygiene {
                 && OWN_THREADS.stream().noneMatch(thread.getName()::startsWith)
                 && !run.harness().mayStay(thread)
                 && !isOfKnownClient(thread);
+    }
+
+    /**
+     * Whether a thread of a pool waits for work, and has not for long. It ends by itself after a while, unless a client that stays
+     * open uses it in the next test; to wait for it after each test took longer than most tests.
+     */
+    private boolean mayIdle(Thread thread, StackTraceElement[] stack) {
+        boolean isWaiting =
+                Arrays.stream(stack).anyMatch(frame -> frame.getMethodName().equals("poll"));
+        boolean isOfPool = Arrays.stream(stack)
+                .anyMatch(frame -> frame.getClassName().equals(ThreadPoolExecutor.class.getName())
+                        && frame.getMethodName().equals("getTask"));
+        return isWaiting
+                && isOfPool
+                && System.nanoTime()
+                                - idleUntil.computeIfAbsent(id(thread), unused -> System.nanoTime() + GRACE.toNanos())
+                        < 0;
     }
 
     private boolean isOurs(Thread thread) {
