@@ -37,7 +37,12 @@ final class ManualTime {
     private final PriorityQueue<Due> timers = new PriorityQueue<>();
     private final Map<Thread, Parked> parked = new HashMap<>();
     private final Set<Thread> woken = Collections.newSetFromMap(new WeakHashMap<>());
-    private final Set<Thread> stirred = new HashSet<>();
+    /** Threads of the application that were woken and have not left their wait. The system says of those that they still wait. */
+    private final Set<Thread> waking = new HashSet<>();
+
+    /** When those that were woken left their wait, in nanoseconds of the system. */
+    private final Map<Thread, Long> stirred = new HashMap<>();
+
     private final ExecutorService workers = Executors.newCachedThreadPool(ManualTime::daemon);
     private volatile long now = System.nanoTime();
     private long sequence;
@@ -104,7 +109,7 @@ final class ManualTime {
         long start = System.nanoTime();
         boolean interrupted = false;
         synchronized (this) {
-            while (busy > 0 || isAnyoneStirring(System.nanoTime() - start)) {
+            while (busy > 0 || isAnyoneStirring()) {
                 if (System.nanoTime() - start > PATIENCE_NANOS) {
                     throw new AssertionError("The clients have not come to rest within 10s: " + busy
                             + " of their threads are busy; does a listener of the test block?");
@@ -122,9 +127,12 @@ final class ManualTime {
         }
     }
 
-    private boolean isAnyoneStirring(long sinceNanos) {
-        return sinceNanos < GRACE_NANOS
-                && stirred.stream().anyMatch(thread -> thread.getState() == Thread.State.RUNNABLE);
+    private boolean isAnyoneStirring() {
+        long system = System.nanoTime();
+        return !waking.isEmpty()
+                || stirred.entrySet().stream()
+                        .anyMatch(one -> system - one.getValue() < GRACE_NANOS
+                                && one.getKey().getState() == Thread.State.RUNNABLE);
     }
 
     private void execute(Runnable task) {
@@ -171,6 +179,9 @@ final class ManualTime {
             synchronized (this) {
                 Parked self = parked.remove(thread);
                 busy += self != null && self.worker ? 1 : 0;
+                if (waking.remove(thread)) {
+                    stirred.put(thread, System.nanoTime());
+                }
             }
         }
     }
@@ -183,7 +194,7 @@ final class ManualTime {
         } else if (sleeper.worker) {
             busy++;
         } else {
-            stirred.add(thread);
+            waking.add(thread);
         }
         LockSupport.unpark(thread);
     }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -66,6 +67,50 @@ class ManualTimeTest {
         held.release();
         waiting.get().release();
         semaphores.assertNothingHeld();
+    }
+
+    /** The system says for a while of a thread that was woken that it waits. A busy machine makes that long. */
+    @Test
+    void aThreadThatIsWokenHasItsPermitBeforeTimePasses() throws Exception {
+        AtomicBoolean over = new AtomicBoolean();
+        List<Thread> others = new ArrayList<>();
+        for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
+            Thread other = new Thread(() -> spin(over), "other " + i);
+            others.add(other);
+            other.start();
+        }
+        try {
+            DistributedSemaphore elsewhere = semaphores.otherProcess().semaphore("exports");
+            for (int round = 0; round < 100; round++) {
+                Permit held = elsewhere.tryAcquire().orElseThrow();
+                FutureTask<Permit> waiting = new FutureTask<>(() -> exports.acquire(Duration.ofMillis(200)));
+                Thread caller = new Thread(waiting, "caller");
+                caller.start();
+                awaitParked(caller);
+                held.release();
+                semaphores.advance(Duration.ofMillis(200));
+                waiting.get().release();
+                caller.join();
+            }
+        } finally {
+            over.set(true);
+            for (Thread other : others) {
+                other.join();
+            }
+        }
+    }
+
+    private static void spin(AtomicBoolean over) {
+        while (!over.get()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private void awaitParked(Thread caller) {
+        awaitWaiting(1);
+        while (caller.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
     }
 
     private void awaitWaiting(int count) {
