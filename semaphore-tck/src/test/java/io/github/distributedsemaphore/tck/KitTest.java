@@ -33,7 +33,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Predicate;
+import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
@@ -102,18 +104,21 @@ class KitTest {
         @Rule("16.1")
         void leaves(TckFixture tck) {
             tck.home();
-            Thread thread = new Thread(LeavesAThread::await, "left-behind");
-            thread.setDaemon(true);
-            thread.start();
+            startWaiting("left-behind", END);
         }
+    }
 
-        private static void await() {
+    private static void startWaiting(String name, CountDownLatch end) {
+        Runnable wait = () -> {
             try {
-                END.await();
+                end.await();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
-        }
+        };
+        Thread thread = new Thread(wait, name);
+        thread.setDaemon(true);
+        thread.start();
     }
 
     @Test
@@ -125,6 +130,36 @@ class KitTest {
                             "threads are left after the clients were closed: [\"left-behind\" WAITING\n    at "));
         } finally {
             LeavesAThread.END.countDown();
+        }
+    }
+
+    @TestMethodOrder(MethodOrderer.MethodName.class)
+    static class LeavesAThreadAndFails extends Case {
+        private static final CountDownLatch END = new CountDownLatch(1);
+
+        @Test
+        @Rule("16.1")
+        void first(TckFixture tck) {
+            tck.home();
+            startWaiting("left-by-a-failure", END);
+            throw new AssertionError("on purpose");
+        }
+
+        @Test
+        @Rule("16.1")
+        void second(TckFixture tck) {
+            tck.home();
+        }
+    }
+
+    @Test
+    void whatAFailedTestLeavesFailsNoOther() {
+        try {
+            Events events = run(LeavesAThreadAndFails.class);
+            assertThat(events.failed().count()).isEqualTo(1);
+            assertThat(events.succeeded().count()).isEqualTo(1);
+        } finally {
+            LeavesAThreadAndFails.END.countDown();
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.agent;
 
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import io.github.distributedsemaphore.tck.harness.AgentLauncher;
 import java.io.BufferedReader;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +25,16 @@ import java.util.concurrent.atomic.AtomicLong;
 final class AgentProcess {
     /** What the kernel says of a process that was ended by SIGKILL. */
     private static final int KILLED = 137;
+
+    private static final Duration END = Duration.ofSeconds(5);
+
+    /** Those that have not been ended. A JVM that is told to end in the middle of a test leaves none behind, stopped ones neither. */
+    private static final Set<AgentProcess> OPEN = ConcurrentHashMap.newKeySet();
+
+    static {
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(() -> OPEN.forEach(agent -> agent.end(END)), "tck-agents-tidying"));
+    }
 
     private final Process process;
     private final BufferedWriter in;
@@ -43,6 +55,7 @@ final class AgentProcess {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        OPEN.add(this);
         in = process.outputWriter(StandardCharsets.UTF_8);
         Thread reader = new Thread(this::read, "tck-agent-" + process.pid());
         reader.setDaemon(true);
@@ -52,18 +65,28 @@ final class AgentProcess {
     private void read() {
         try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {
             for (String line = out.readLine(); line != null; line = out.readLine()) {
-                JsonObject answer = JsonParser.parseString(line).getAsJsonObject();
-                CompletableFuture<JsonObject> waiting =
-                        pending.remove(answer.get("id").getAsLong());
-                if (waiting != null) {
-                    waiting.complete(answer);
-                }
+                answered(line);
             }
         } catch (IOException e) {
             // The process ended, which the next lines tell to all that wait.
+        } finally {
+            IOException ended = new IOException("agent " + process.pid() + " has ended");
+            pending.values().forEach(waiting -> waiting.completeExceptionally(ended));
         }
-        IOException ended = new IOException("agent " + process.pid() + " has ended");
-        pending.values().forEach(waiting -> waiting.completeExceptionally(ended));
+    }
+
+    private void answered(String line) {
+        try {
+            JsonObject answer = JsonParser.parseString(line).getAsJsonObject();
+            CompletableFuture<JsonObject> waiting =
+                    pending.remove(answer.getAsJsonPrimitive("id").getAsLong());
+            if (waiting != null) {
+                waiting.complete(answer);
+            }
+        } catch (JsonParseException | IllegalStateException | NullPointerException e) {
+            // A JVM may say something of its own there, say in a thread dump.
+            System.err.println(line);
+        }
     }
 
     CompletableFuture<JsonObject> send(String command, JsonObject request) {
@@ -147,6 +170,7 @@ final class AgentProcess {
     void end(Duration patience) {
         process.destroyForcibly();
         awaitEnd(patience);
+        OPEN.remove(this);
         hangUp();
         try {
             Files.deleteIfExists(complaints);

@@ -49,11 +49,8 @@ final class Attempt<T> {
 
     /** Waits for the end, which must come within a bound that is multiplied by the time-out factor. */
     Attempt<T> endedWithin(Duration bound) {
-        Duration left = bound.minusNanos(System.nanoTime() - begun);
-        tck.await(
-                what + " ends within " + bound + " although the backend does not answer",
-                left.isNegative() ? Duration.ZERO : left,
-                task::isDone);
+        String ends = what + " ends within " + bound + " although the backend does not answer";
+        tck.await(ends, bound, begun, task::isDone);
         return this;
     }
 

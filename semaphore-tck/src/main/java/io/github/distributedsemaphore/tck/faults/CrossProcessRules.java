@@ -172,6 +172,9 @@ public abstract class CrossProcessRules {
             }
             Pause.millis(tck.random().nextInt(2));
         }
+        if (times < 3) {
+            throw new FaultMissedException("it was destroyed and created again " + times + " times only");
+        }
         // That one held more than one permit is found in the history of both.
         if (there.stream().anyMatch(history -> HistoryChecks.mostHeld(history.join()) == 0)) {
             throw new FaultMissedException("one of two processes never held the slot, so only the other was tried");
@@ -183,6 +186,7 @@ public abstract class CrossProcessRules {
             throw new AssertionError("destroyed and created again " + times + " times, " + violations.get(0) + " (and "
                     + (violations.size() - 1) + " more; " + tck.keep("created-again", all) + ")");
         }
+        tck.home().admin().ensure(name, 1);
         tck.assertFree(name, 1);
     }
 

@@ -123,10 +123,15 @@ public abstract class TrafficRules {
         tck.await(
                 "reconnecting leaves connections behind: there were " + connections,
                 () -> route.proxy().openConnections() <= most);
+        long mostBytes = 3 * bytes + 3_000;
         long afterwards = inUse(tck, route, semaphore, window);
+        for (int more = 0; more < 3 && afterwards >= mostBytes; more++) {
+            // On a busy machine the last connections are still being made in the first window.
+            afterwards = inUse(tck, route, semaphore, window);
+        }
         assertThat(afterwards)
                 .as("bytes sent by one holder and one waiter in %s, before the reconnections it was %d", window, bytes)
-                .isLessThan(3 * bytes + 3_000);
+                .isLessThan(mostBytes);
         assertThat(route.proxy().openConnections())
                 .as("connections of one client that came back often; before it was %d", connections)
                 .isLessThanOrEqualTo(most);

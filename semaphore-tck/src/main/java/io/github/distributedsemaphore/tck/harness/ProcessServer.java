@@ -14,7 +14,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -29,6 +31,13 @@ public final class ProcessServer implements AutoCloseable {
     private static final int LOOK_MILLIS = 20;
     /** The exit status of a process that SIGKILL has ended. */
     private static final int KILLED = 128 + 9;
+
+    /** Those that are not closed. */
+    private static final Set<ProcessServer> OPEN = ConcurrentHashMap.newKeySet();
+
+    static {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> OPEN.forEach(ProcessServer::close), "servers-tidying"));
+    }
 
     private final String product;
     private final Path folder;
@@ -58,6 +67,7 @@ public final class ProcessServer implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        OPEN.add(this);
     }
 
     private static Path temporaryFolder(String product) {
@@ -296,9 +306,10 @@ public final class ProcessServer implements AutoCloseable {
         }
     }
 
-    /** Kills it if it runs, and removes its folder. */
+    /** Kills it if it runs, and removes its folder. The end of this JVM does so too, unless it is killed. */
     @Override
     public void close() {
+        OPEN.remove(this);
         if (isRunning()) {
             destroy();
         }

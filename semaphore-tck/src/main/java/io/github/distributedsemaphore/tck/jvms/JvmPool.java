@@ -136,13 +136,16 @@ public final class JvmPool implements AutoCloseable {
 
     private void read(Process process) {
         try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {
-            for (String line = out.readLine(); line != null; line = out.readLine()) {
-                add(TestOutcome.fromLine(line));
+            for (String next = out.readLine(); next != null; next = out.readLine()) {
+                String line = next;
+                // A JVM may say something of its own there, say in a thread dump.
+                TestOutcome.fromLine(line).ifPresentOrElse(this::add, () -> System.err.println(line));
             }
         } catch (IOException e) {
             // It has ended, as the next line says.
+        } finally {
+            ended();
         }
-        ended();
     }
 
     private synchronized void add(TestOutcome outcome) {

@@ -1,8 +1,10 @@
 package io.github.distributedsemaphore.tck.jvms;
 
 import com.google.gson.Gson;
+import com.google.gson.JsonParseException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Optional;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestExecutionResult.Status;
 import org.junit.platform.launcher.TestIdentifier;
@@ -31,8 +33,13 @@ record TestOutcome(String id, boolean test, Status status, String message, Strin
         return new TestOutcome(test.getUniqueId(), test.isTest(), result.getStatus(), message, trace.toString());
     }
 
-    static TestOutcome fromLine(String line) {
-        return GSON.fromJson(line, TestOutcome.class);
+    /** Empty if it is none. */
+    static Optional<TestOutcome> fromLine(String line) {
+        try {
+            return Optional.ofNullable(GSON.fromJson(line, TestOutcome.class)).filter(outcome -> outcome.id() != null);
+        } catch (JsonParseException e) {
+            return Optional.empty();
+        }
     }
 
     String toLine() {

@@ -33,7 +33,7 @@ final class LateCut extends LinkFault {
         }
         torn = line;
         strike();
-        line.afterWrite = direction == Direction.REQUESTS ? line::endForClient : () -> line.end(Ending.RESET);
+        line.afterWrite(direction, direction == Direction.REQUESTS ? line::endForClient : () -> line.end(Ending.RESET));
         return Arrays.copyOf(bytes, passing);
     }
 

@@ -20,7 +20,7 @@ final class LateRequest extends OneWay {
             strike();
             awaitHealed();
             // The server is to read what is late, also if the client has reset its end.
-            line.afterWrite = line::endForClient;
+            line.afterWrite(Direction.REQUESTS, line::endForClient);
         }
         return bytes;
     }

@@ -5,8 +5,9 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One connection through the proxy: two threads that carry bytes, one each way. The end of a stream is passed on as it came,
@@ -23,8 +24,8 @@ final class Line {
     /** Whether a request went by since the last answer: the next bytes from the server begin an answer. */
     volatile boolean asked;
 
-    /** What is to happen when the bytes that are being carried have gone on their way. */
-    volatile @Nullable Runnable afterWrite;
+    /** What is to happen when the bytes that are being carried that way have gone on their way. Each only by the thread that carries. */
+    private final Map<Direction, Runnable> afterWrite = new ConcurrentHashMap<>();
 
     Line(ProxyPort proxy, Socket client, Socket server) {
         this.proxy = proxy;
@@ -35,6 +36,11 @@ final class Line {
     void start() {
         ProxyPort.thread("requests", () -> carry(client, server, Direction.REQUESTS));
         ProxyPort.thread("answers", () -> carry(server, client, Direction.ANSWERS));
+    }
+
+    /** Has something happen when the bytes that are being carried that way have gone on their way. */
+    void afterWrite(Direction direction, Runnable action) {
+        afterWrite.put(direction, action);
     }
 
     boolean isOpen() {
@@ -50,7 +56,7 @@ final class Line {
             for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
                 byte[] bytes = proxy.through(this, direction, Arrays.copyOf(buffer, count));
                 deaf = deaf || !write(out, bytes);
-                Runnable next = afterWrite;
+                Runnable next = afterWrite.get(direction);
                 if (next != null) {
                     next.run();
                     return;

@@ -85,6 +85,12 @@ public final class Hygiene {
         if (run.guarantees().has(Capability.LISTING)) {
             failures.collect(() -> assertNoNames(destroyed));
         }
+        overlook();
+        failures.rethrow();
+    }
+
+    /** What is left of a test that failed or was aborted is not blamed on the next one. */
+    public synchronized void overlook() {
         knownThings.addAll(newThings());
         Set<Long> now =
                 Thread.getAllStackTraces().keySet().stream().map(Hygiene::id).collect(Collectors.toSet());
@@ -92,7 +98,6 @@ public final class Hygiene {
         idleUntil.values().removeIf(end -> System.nanoTime() - end >= 0);
         now.removeAll(idleUntil.keySet());
         knownThreads.addAll(now);
-        failures.rethrow();
     }
 
     private static Duration soon(TckTiming timing) {

@@ -52,8 +52,12 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
                 && heartbeat.longestPause(from, to) > validity.dividedBy(2).toNanos();
     }
 
-    public void await(String what, Duration bound, BooleanSupplier condition) {
-        long start = System.nanoTime();
+    /**
+     * Waits until something is true.
+     *
+     * @param start since when, as {@link System#nanoTime} says
+     */
+    public void await(String what, Duration bound, long start, BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             if (isOver(bound, start)) {
                 Duration still = Duration.ofNanos(stoodStill(start, System.nanoTime()));

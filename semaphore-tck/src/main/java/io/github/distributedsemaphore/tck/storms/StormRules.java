@@ -47,6 +47,9 @@ import org.junit.jupiter.api.TestReporter;
 public abstract class StormRules {
     private static final int LIMIT = 3;
     private static final int FEW_GRANTS = 10;
+
+    /** A change is several steps on some backends, and a busy machine makes few of them in a quick run. */
+    private static final int FEW_CHANGES = 3;
     /** A backend that is slow to come back is given more of the storm, so that it says something. */
     private static final int MOST_PLANS = 5;
 
@@ -129,7 +132,7 @@ public abstract class StormRules {
         tck.reached(history);
         assertThat(administrators.stream().mapToInt(Task::result).sum())
                 .as("changes meanwhile")
-                .isGreaterThan(FEW_GRANTS);
+                .isGreaterThan(FEW_CHANGES);
         assertSafe(tck, history, tck.has(Capability.DURABLE_FENCING));
         // The limit is three for a part of the time only.
         assertMeaning(history, 2);
@@ -139,16 +142,18 @@ public abstract class StormRules {
 
     private static int change(SemaphoreAdmin admin, String name, Random random, BooleanSupplier over) {
         int changes = 0;
-        for (; !over.getAsBoolean(); changes++) {
+        while (!over.getAsBoolean()) {
             int limit = 1 + random.nextInt(LIMIT);
+            int way = random.nextInt(6);
             try {
-                switch (random.nextInt(6)) {
+                switch (way) {
                     case 0 -> admin.destroy(name);
                     case 1 -> admin.resize(name, limit);
                     case 2 -> ensure(admin, name, limit);
                     case 3 -> assertSound(admin.describe(name), admin.status(name));
                     default -> admin.create(name, limit);
                 }
+                changes += way == 3 ? 0 : 1;
             } catch (NoSuchSemaphoreException | LimitConflictException e) {
                 // The other administrator was first.
             } catch (BackendUnavailableException | OutcomeUnknownException e) {

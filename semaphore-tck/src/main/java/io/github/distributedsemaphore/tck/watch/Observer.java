@@ -35,7 +35,7 @@ public final class Observer {
     public void awaitFree(int count, String otherwise) {
         long start = System.nanoTime();
         for (int found = free(); found != count; found = free()) {
-            if (System.nanoTime() - start > tck.scaled(settling(tck)).toNanos()) {
+            if (tck.isOver(settling(tck), start)) {
                 throw new AssertionError(otherwise + ": after " + tck.scaled(settling(tck)) + " there are " + found
                         + " free where it must be " + count + "; " + holders());
             }
@@ -48,7 +48,7 @@ public final class Observer {
         Duration bound = tck.scaled(AGAIN);
         long start = System.nanoTime();
         for (int found = free(); found < count; found = free()) {
-            if (System.nanoTime() - start > bound.toNanos()) {
+            if (tck.isOver(AGAIN, start)) {
                 throw new AssertionError(otherwise + ": after " + bound + " there are " + found
                         + " free where it must be " + count + "; " + holders());
             }
@@ -82,7 +82,7 @@ public final class Observer {
             try {
                 return permit.verify();
             } catch (BackendUnavailableException | OutcomeUnknownException e) {
-                if (System.nanoTime() - start > tck.scaled(settling(tck)).toNanos()) {
+                if (tck.isOver(settling(tck), start)) {
                     throw new AssertionError("the backend is back and a permit cannot be verified: " + e, e);
                 }
                 Pause.millis(5);
@@ -114,7 +114,7 @@ public final class Observer {
             } catch (BackendUnavailableException | OutcomeUnknownException e) {
                 Pause.millis(5);
             }
-            if (System.nanoTime() - start > tck.scaled(settling(tck)).toNanos()) {
+            if (tck.isOver(settling(tck), start)) {
                 throw new AssertionError(
                         "the same client does not work again after the fault, which has ended; " + ThreadDump.all());
             }
