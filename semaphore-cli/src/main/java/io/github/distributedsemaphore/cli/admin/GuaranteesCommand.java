@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.cli.admin;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import io.github.distributedsemaphore.cli.common.SemaphoreCommand;
 import io.github.distributedsemaphore.guarantees.Guarantees;
@@ -36,10 +37,9 @@ public final class GuaranteesCommand implements Callable<Integer> {
         try {
             client.ping(ANSWER);
         } catch (BackendUnavailableException e) {
-            spec.commandLine()
-                    .getErr()
-                    .println("semaphore: what depends on the server is not known, for it does not answer: "
-                            + e.getMessage());
+            ErrorLine.print(
+                    spec.commandLine().getErr(),
+                    "what depends on the server is not known, for it does not answer: " + e.getMessage());
         }
     }
 }

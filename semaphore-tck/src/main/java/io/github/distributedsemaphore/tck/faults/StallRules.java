@@ -16,6 +16,7 @@ import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -94,7 +95,9 @@ public abstract class StallRules {
         left.cancel(false);
         tck.home().admin().resize(name, 1);
         CompletableFuture<Permit> later = semaphore.acquireAsync(HELD_UP);
-        stall.heal();
+        if (stall.heal() == 0) {
+            throw new FaultMissedException("no answer was held up, so none was read late");
+        }
         tck.await("a call for a slot that was removed before it ends", later::isDone);
         assertThat(later.handle((permit, failure) -> permit == null ? "nothing" : "slot " + permit.slot())
                         .join())
