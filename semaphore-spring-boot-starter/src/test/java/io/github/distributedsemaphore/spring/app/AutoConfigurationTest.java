@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.UUID;
 import org.apache.commons.logging.LogFactory;
+import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -173,18 +174,22 @@ final class AutoConfigurationTest {
     }
 
     @Test
-    void twoConnectionsAreNotChosenFrom() {
-        runner.withBean(
-                        "a",
-                        SemaphoreConnectionDetails.class,
-                        () -> SemaphoreConnectionDetails.of("redis://a", null, null, null))
+    void twoConnectionsAreNotChosenFromAndTheirCredentialsAreNotShown() {
+        SemaphoreConnectionDetails sentinels = SemaphoreConnectionDetails.of(
+                "redis-sentinel://a/0?master=main&sentinelPassword=secret", "app", "secret", null);
+        SemaphoreConnectionDetails unreadable = SemaphoreConnectionDetails.of("redis://:se/secret@c", null, null, null);
+        assertThat(sentinels).hasToString("redis-sentinel://a/0");
+        assertThat(unreadable.toString()).doesNotContain("secret");
+        runner.withBean("a", SemaphoreConnectionDetails.class, () -> sentinels)
                 .withBean(
                         "b",
                         SemaphoreConnectionDetails.class,
-                        () -> SemaphoreConnectionDetails.of("amqp://b", null, null, null))
-                .run(context -> assertThat(context.getStartupFailure())
-                        .hasStackTraceContaining(
-                                "Several backends for distributed semaphores are configured: redis://a, amqp://b"));
+                        () -> SemaphoreConnectionDetails.of("amqp://app:secret@b", null, null, null))
+                .withBean("c", SemaphoreConnectionDetails.class, () -> unreadable)
+                .run(context -> assertThat(Throwables.getStackTrace(context.getStartupFailure()))
+                        .contains("Several backends for distributed semaphores are configured:"
+                                + " redis-sentinel://a/0, amqp://b, ")
+                        .doesNotContain("secret"));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.spring.boot;
 
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
@@ -14,6 +15,15 @@ public final class NoBackendException extends RuntimeException {
                 found.isEmpty()
                         ? "No backend for distributed semaphores is configured"
                         : "Several backends for distributed semaphores are configured: " + String.join(", ", found));
+    }
+
+    /** What of a URI may be shown: neither user nor password, nor settings, of which some are passwords. */
+    static String shown(String uri) {
+        try {
+            return BackendUri.parse(uri).toString();
+        } catch (IllegalArgumentException e) {
+            return "a URI that cannot be read (" + e.getMessage() + ")";
+        }
     }
 
     /** Says at the start what to set. */

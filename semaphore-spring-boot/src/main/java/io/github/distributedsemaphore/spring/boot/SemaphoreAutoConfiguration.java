@@ -7,7 +7,6 @@ import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.spring.WithPermitConfiguration;
 import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -66,9 +65,9 @@ public class SemaphoreAutoConfiguration {
     private static SemaphoreConnectionDetails unique(ObjectProvider<SemaphoreConnectionDetails> found) {
         SemaphoreConnectionDetails details = found.getIfUnique();
         if (details == null) {
-            List<String> all =
-                    found.stream().map(SemaphoreConnectionDetails::uri).toList();
-            throw new NoBackendException(all);
+            throw new NoBackendException(found.stream()
+                    .map(one -> NoBackendException.shown(one.uri()))
+                    .toList());
         }
         return details;
     }

@@ -59,9 +59,9 @@ public interface SemaphoreConnectionDetails extends ConnectionDetails {
                 @Nullable String username,
                 @Nullable String password,
                 @Nullable SslBundle sslBundle) implements SemaphoreConnectionDetails {
-            @Override // without the password
+            @Override // without credentials
             public String toString() {
-                return uri;
+                return NoBackendException.shown(uri);
             }
         }
         return new Details(uri, username, password, sslBundle);
