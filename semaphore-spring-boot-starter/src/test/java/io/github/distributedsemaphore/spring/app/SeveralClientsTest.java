@@ -1,10 +1,12 @@
 package io.github.distributedsemaphore.spring.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
@@ -12,11 +14,15 @@ import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfigur
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.Lifecycle;
 
 /** Applications with several clients or several contexts. */
 final class SeveralClientsTest {
@@ -86,6 +92,41 @@ final class SeveralClientsTest {
             });
             assertThat(parent.getBean(SemaphoreClient.class)).isNotNull();
         });
+    }
+
+    /** Spring Boot's pattern for a bean of one's own beside the one that it configures. */
+    @Test
+    void aClientThatIsNoDefaultCandidateIsShutDownToo() {
+        inMemory.withBean(
+                        "second",
+                        SemaphoreClient.class,
+                        () -> SemaphoreClient.connect(backend),
+                        second -> ((AbstractBeanDefinition) second).setDefaultCandidate(false))
+                .run(context -> {
+                    SemaphoreClient second = context.getBean("second", SemaphoreClient.class);
+                    assertThat(context).getBeans(SemaphoreClient.class).hasSize(2);
+                    context.getBean("semaphoreStopsAcquiring", Lifecycle.class).stop();
+                    assertThatThrownBy(() -> second.semaphore("exports").tryAcquire())
+                            .isInstanceOf(SemaphoreClosedException.class);
+                    context.getBean("semaphoreCloses", Lifecycle.class).stop();
+                    assertThatThrownBy(() -> second.admin().status("exports"))
+                            .isInstanceOf(SemaphoreClosedException.class);
+                });
+    }
+
+    @Test
+    void theShutdownMakesNoClientThatNobodyUsed() {
+        AtomicBoolean made = new AtomicBoolean();
+        Supplier<SemaphoreClient> lazy = () -> {
+            made.set(true);
+            return SemaphoreClient.connect(backend);
+        };
+        inMemory.withBean("second", SemaphoreClient.class, lazy, second -> {
+                    second.setLazyInit(true);
+                    ((AbstractBeanDefinition) second).setDefaultCandidate(false);
+                })
+                .run(context -> assertThat(context).hasNotFailed());
+        assertThat(made).isFalse();
     }
 
     @Test

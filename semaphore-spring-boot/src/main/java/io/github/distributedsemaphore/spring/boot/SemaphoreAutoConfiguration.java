@@ -5,12 +5,12 @@ import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.spring.WithPermitConfiguration;
-import java.util.Collection;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -121,31 +121,34 @@ public class SemaphoreAutoConfiguration {
     }
 
     @Bean
-    SemaphoreLifecycle semaphoreStopsAcquiring(
-            Map<String, SemaphoreClient> clients, ConfigurableListableBeanFactory beans) {
-        Collection<SemaphoreClient> own = own(clients, beans);
+    SemaphoreLifecycle semaphoreStopsAcquiring(ConfigurableListableBeanFactory beans) {
         return new SemaphoreLifecycle(
-                SemaphoreLifecycle.STOP_ACQUIRING, () -> own.forEach(SemaphoreClient::stopAcquiring));
+                SemaphoreLifecycle.STOP_ACQUIRING, () -> own(beans).forEach(SemaphoreClient::stopAcquiring));
     }
 
-    /** A client of a parent context serves that one, and other children of it, after this context has closed. */
-    private static Collection<SemaphoreClient> own(
-            Map<String, SemaphoreClient> clients, ConfigurableListableBeanFactory beans) {
-        Map<String, SemaphoreClient> own = new LinkedHashMap<>(clients);
-        own.keySet().removeIf(name -> !beans.containsLocalBean(name));
-        return own.values();
+    /**
+     * The clients of a context that are there, also those that are no candidates for injection. A client of a parent context serves that one,
+     * and other children of it, after this context has closed.
+     */
+    private static List<SemaphoreClient> own(ConfigurableListableBeanFactory beans) {
+        return Arrays.stream(beans.getBeanNamesForType(SemaphoreClient.class, false, false))
+                .filter(beans::containsSingleton)
+                .map(name -> beans.getBean(name, SemaphoreClient.class))
+                .toList();
     }
 
     @Bean
     SemaphoreLifecycle semaphoreCloses(
-            Map<String, SemaphoreClient> clients,
-            ConfigurableListableBeanFactory beans,
-            SemaphoreActivity activity,
-            SemaphoreProperties properties) {
-        Collection<SemaphoreClient> own = own(clients, beans);
+            ConfigurableListableBeanFactory beans, SemaphoreActivity activity, SemaphoreProperties properties) {
         // A client that was registered as an object, or in a parent of this context, has not passed a post-processor.
-        clients.values().forEach(client -> activity.follow(client, own.contains(client)));
+        own(beans).forEach(client -> activity.follow(client, true));
+        for (BeanFactory parent = beans.getParentBeanFactory();
+                parent instanceof ConfigurableListableBeanFactory inherited;
+                parent = inherited.getParentBeanFactory()) {
+            own(inherited).forEach(client -> activity.follow(client, false));
+        }
         return new SemaphoreLifecycle(SemaphoreLifecycle.CLOSE, () -> {
+            List<SemaphoreClient> own = own(beans);
             // What is held by a parent's client alone does not concern this shutdown.
             if (!own.isEmpty()
                     && !activity.awaitNothingHeld(properties.shutdown().awaitHolders())) {
