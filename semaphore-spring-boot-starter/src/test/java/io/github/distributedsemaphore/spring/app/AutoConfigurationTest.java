@@ -113,7 +113,8 @@ final class AutoConfigurationTest {
                     .run(context -> assertThat(limitOf(other)).isEqualTo(5));
             wantsThree
                     .withPropertyValues("distributed-semaphore.semaphores.exports.on-conflict=fail")
-                    .run(context -> assertThat(context.getStartupFailure()).isInstanceOf(LimitConflictException.class));
+                    .run(context -> assertThat(context.getStartupFailure())
+                            .hasRootCauseInstanceOf(LimitConflictException.class));
             wantsThree.run(context -> assertThat(limitOf(other)).isEqualTo(3));
         }
     }
@@ -368,6 +369,24 @@ final class AutoConfigurationTest {
                 assertThat(health.check()).containsEntry("held", 0);
             });
         }
+    }
+
+    @Test
+    void aBeanMayAcquireAConfiguredSemaphoreWhenItIsMade() {
+        inMemory.withPropertyValues("distributed-semaphore.semaphores.exports.limit=2")
+                .withBean(Leader.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    context.getBean(Leader.class).permit.release();
+                });
+    }
+
+    @Test
+    void aClientOfTheApplicationGetsTheConfiguredSemaphoresToo() {
+        runner.withPropertyValues("distributed-semaphore.semaphores.exports.limit=3")
+                .withBean(SemaphoreClient.class, () -> SemaphoreClient.connect(backend))
+                .run(context -> assertThat(limitOf(context.getBean(SemaphoreClient.class)))
+                        .isEqualTo(3));
     }
 
     static class Leader {

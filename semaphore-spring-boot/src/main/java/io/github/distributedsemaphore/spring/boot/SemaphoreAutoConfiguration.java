@@ -37,6 +37,8 @@ public class SemaphoreAutoConfiguration {
     private static final Logger LOG = LoggerFactory.getLogger(SemaphoreAutoConfiguration.class);
     private static final int LONGEST_LABEL = 200;
 
+    private volatile @Nullable SemaphoreClient made;
+
     /** Creates it. */
     public SemaphoreAutoConfiguration() {}
 
@@ -59,7 +61,16 @@ public class SemaphoreAutoConfiguration {
             builder.detection(properties.detection());
         }
         properties.settings().forEach(builder::set);
-        return builder.connect();
+        SemaphoreClient client = builder.connect();
+        try {
+            // Before another bean has the client, since that one may take a permit when it is made.
+            createAll(client, properties);
+        } catch (RuntimeException | Error e) {
+            client.close();
+            throw e;
+        }
+        made = client;
+        return client;
     }
 
     private static SemaphoreConnectionDetails unique(ObjectProvider<SemaphoreConnectionDetails> found) {
@@ -98,11 +109,20 @@ public class SemaphoreAutoConfiguration {
         return new SemaphoreActivity();
     }
 
+    /** For a client that the application defines or that comes from a parent context. */
     @Bean
     SmartInitializingSingleton configuredSemaphores(
             ObjectProvider<SemaphoreClient> client, SemaphoreActivity activity, SemaphoreProperties properties) {
         properties.semaphores().keySet().forEach(activity::configured);
-        return () -> properties.semaphores().forEach((name, wanted) -> create(client.getObject(), name, wanted));
+        return () -> {
+            if (!properties.semaphores().isEmpty() && client.getObject() != made) {
+                createAll(client.getObject(), properties);
+            }
+        };
+    }
+
+    private static void createAll(SemaphoreClient client, SemaphoreProperties properties) {
+        properties.semaphores().forEach((name, wanted) -> create(client, name, wanted));
     }
 
     private static void create(SemaphoreClient client, String name, SemaphoreProperties.Semaphore wanted) {
