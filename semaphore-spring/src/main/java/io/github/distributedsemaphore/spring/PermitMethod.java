@@ -133,6 +133,10 @@ final class PermitMethod {
         if (text.isBlank()) {
             return otherwise;
         }
+        // Spring would take it for milliseconds.
+        require(
+                !text.matches("[-+]?\\d+"),
+                "has maxWait = '" + text + "', which has no unit: write " + text + "s or " + text + "ms");
         Duration parsed;
         try {
             parsed = DurationFormatterUtils.detectAndParse(text);

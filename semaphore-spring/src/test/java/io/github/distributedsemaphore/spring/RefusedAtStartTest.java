@@ -103,6 +103,11 @@ final class RefusedAtStartTest {
         void run() {}
     }
 
+    static class WaitWithoutUnit {
+        @WithPermit(name = "exports", maxWait = "10")
+        void run() {}
+    }
+
     static class NegativeWait {
         @WithPermit(name = "exports", maxWait = "-1s")
         void run() {}
@@ -157,6 +162,7 @@ final class RefusedAtStartTest {
                 Arguments.of(NoSuchPlaceholder.class, "no.such.property"),
                 Arguments.of(BrokenExpression.class, ""),
                 Arguments.of(BadWait.class, "maxWait = 'soon'"),
+                Arguments.of(WaitWithoutUnit.class, "maxWait = '10', which has no unit"),
                 Arguments.of(NegativeWait.class, "must not be negative"),
                 Arguments.of(NoPermits.class, "permits = '0'"));
     }
