@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInvocation;
@@ -112,6 +113,8 @@ final class PermitMethod {
     private static boolean isLater(Class<?> type) {
         return Future.class.isAssignableFrom(type)
                 || CompletionStage.class.isAssignableFrom(type)
+                // Spring's registry has it only where Reactive Streams are on the path.
+                || Flow.Publisher.class.isAssignableFrom(type)
                 || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
                 || KOTLIN.contains(type.getName())
                 || ClassUtils.getAllInterfacesForClassAsSet(type).stream()

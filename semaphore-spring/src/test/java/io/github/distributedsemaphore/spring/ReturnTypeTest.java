@@ -3,9 +3,16 @@ package io.github.distributedsemaphore.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.File;
+import java.lang.reflect.Method;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.SubmissionPublisher;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -85,6 +92,26 @@ final class ReturnTypeTest {
             assertThatThrownBy(() -> context.bean(Untyped.class).run())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("returned a java.util.concurrent.CompletableFuture");
+        }
+    }
+
+    /** By classes of their own, since Spring knows the JDK's publishers only where it finds Reactive Streams. */
+    @Test
+    void aPublisherOfTheJdkIsSeenAlsoWithoutReactiveStreams() throws Exception {
+        List<URL> path = new ArrayList<>();
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (!entry.contains("reactor") && !entry.contains("reactive-streams")) {
+                path.add(Path.of(entry).toUri().toURL());
+            }
+        }
+        try (URLClassLoader loader =
+                new URLClassLoader(path.toArray(URL[]::new), ClassLoader.getPlatformClassLoader())) {
+            assertThatThrownBy(() -> loader.loadClass("org.reactivestreams.Publisher"))
+                    .isInstanceOf(ClassNotFoundException.class);
+            Method isLater = loader.loadClass(PermitMethod.class.getName()).getDeclaredMethod("isLater", Class.class);
+            isLater.setAccessible(true);
+            assertThat(isLater.invoke(null, SubmissionPublisher.class)).isEqualTo(true);
+            assertThat(isLater.invoke(null, String.class)).isEqualTo(false);
         }
     }
 
