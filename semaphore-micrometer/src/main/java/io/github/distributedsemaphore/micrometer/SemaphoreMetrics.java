@@ -6,8 +6,8 @@ import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
+import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.UnaryOperator;
 
 /**
@@ -29,7 +29,7 @@ import java.util.function.UnaryOperator;
  */
 public final class SemaphoreMetrics implements MeterBinder, AutoCloseable {
     private final Builder settings;
-    private final List<Binding> bindings = new CopyOnWriteArrayList<>();
+    private final IdentityHashMap<MeterRegistry, Binding> bindings = new IdentityHashMap<>();
 
     private SemaphoreMetrics(Builder settings) {
         this.settings = settings;
@@ -46,7 +46,7 @@ public final class SemaphoreMetrics implements MeterBinder, AutoCloseable {
     }
 
     /**
-     * Registers the meters, and counts from now on.
+     * Registers the meters, and counts from now on. Has no effect on a registry that has them already.
      *
      * @param registry takes the meters
      */
@@ -54,15 +54,24 @@ public final class SemaphoreMetrics implements MeterBinder, AutoCloseable {
     public void bindTo(MeterRegistry registry) {
         Binding binding =
                 new Binding(settings.client, registry, settings.tags, settings.nameTag, settings.sampleLimits);
-        bindings.add(binding);
+        synchronized (bindings) {
+            // A second one would share the counters of the first, and each event would count twice.
+            if (bindings.putIfAbsent(registry, binding) != null) {
+                return;
+            }
+        }
         binding.start(settings.names);
     }
 
     /** Removes the meters from their registries and stops to count. Idempotent. To be called when the client is closed. */
     @Override
     public void close() {
-        List.copyOf(bindings).forEach(Binding::close);
-        bindings.clear();
+        List<Binding> bound;
+        synchronized (bindings) {
+            bound = List.copyOf(bindings.values());
+            bindings.clear();
+        }
+        bound.forEach(Binding::close);
     }
 
     /** Collects the settings of {@link SemaphoreMetrics}. Not thread-safe. */

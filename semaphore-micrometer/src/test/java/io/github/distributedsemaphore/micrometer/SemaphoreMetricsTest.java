@@ -146,6 +146,19 @@ class SemaphoreMetricsTest {
         assertThat(registry.getMeters()).isEmpty();
     }
 
+    /** Spring Boot binds a bean, and its user may bind it once more. */
+    @Test
+    void aRegistryThatIsBoundTwiceCountsOnceUntilTheClose() {
+        SemaphoreMetrics metrics = bound(SemaphoreMetrics.builder(client).names("exports"));
+        metrics.bindTo(registry);
+        exports.tryAcquire().orElseThrow().release();
+        assertThat(value("releases")).isEqualTo(1);
+        metrics.close();
+        metrics.bindTo(registry);
+        exports.tryAcquire().orElseThrow().release();
+        assertThat(value("releases")).isEqualTo(1);
+    }
+
     @Test
     void anEventThatIsUnderWayDuringTheCloseRegistersNoMeters() {
         CountDownLatch entered = new CountDownLatch(1);
