@@ -21,6 +21,9 @@ final class StageCall {
     private final CurrentPermit.Call method;
     private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
 
+    /** What the method returned. */
+    private volatile @Nullable CompletionStage<?> stage;
+
     private StageCall(PermitMethod rule, DistributedSemaphore semaphore, CurrentPermit.Call method) {
         this.rule = rule;
         this.semaphore = semaphore;
@@ -32,7 +35,7 @@ final class StageCall {
         StageCall call = new StageCall(rule, semaphore, method);
         Thread caller = Thread.currentThread();
         CompletableFuture<PermitGroup> acquiring = semaphore.acquireAsync(permits, rule.maxWait());
-        call.cancelWithResult(acquiring);
+        call.withdrawWithResult(acquiring);
         CompletableFuture<PermitGroup> unused = acquiring.whenComplete((group, failure) -> {
             if (group == null) {
                 call.refuse(unwrapped(failure));
@@ -45,20 +48,27 @@ final class StageCall {
         return call.result;
     }
 
-    /** Cancels what the caller has no use for any more, or what a loss ends. */
-    private void cancelWithResult(CompletionStage<?> what) {
+    /**
+     * A caller that has no use for the result any more does not wait for the permit. A method that was called goes on: to cancel a {@code
+     * CompletableFuture} does not end the work that completes it, which needs its permit.
+     */
+    private void withdrawWithResult(CompletableFuture<PermitGroup> acquiring) {
         CompletableFuture<@Nullable Object> unused = result.whenComplete((value, failure) -> {
-            if (result.isCancelled() || failure instanceof PermitLostException) {
-                cancel(what);
+            if (result.isCancelled()) {
+                acquiring.cancel(true);
             }
         });
     }
 
-    private static void cancel(CompletionStage<?> stage) {
+    private void cancelStage() {
+        CompletionStage<?> returned = stage;
+        if (returned == null) {
+            return;
+        }
         try {
-            stage.toCompletableFuture().cancel(true);
+            returned.toCompletableFuture().cancel(true);
         } catch (UnsupportedOperationException e) {
-            LOG.debug("A stage of {} cannot be cancelled, its permit is held until it completes", stage.getClass(), e);
+            LOG.debug("A stage of {} cannot be cancelled, and goes on without its permit", returned.getClass(), e);
         }
     }
 
@@ -86,33 +96,33 @@ final class StageCall {
             release(group, null, null);
             return;
         }
-        CompletionStage<?> stage;
+        CompletionStage<?> returned;
         try {
-            stage = (CompletionStage<?>) WithPermitInterceptor.runBody(rule, semaphore, group, this::begin);
+            returned = (CompletionStage<?>) WithPermitInterceptor.runBody(rule, semaphore, group, this::begin);
         } catch (Throwable failure) {
+            // There is a stage if the permit was lost before the method returned it.
+            cancelStage();
             release(group, null, failure);
             return;
         }
-        if (stage == null) {
+        if (returned == null) {
             release(group, null, null);
             return;
         }
         group.onLost(this::lost);
-        stage.whenComplete((value, failure) -> release(group, value, failure));
+        returned.whenComplete((value, failure) -> release(group, value, failure));
     }
 
-    /** Calls the method. Its stage is cancelled also if the permit is lost before the method returns it. */
     private @Nullable Object begin() throws Throwable {
-        Object stage = method.run();
-        if (stage != null) {
-            cancelWithResult((CompletionStage<?>) stage);
-        }
-        return stage;
+        CompletionStage<?> returned = (CompletionStage<?>) method.run();
+        stage = returned;
+        return returned;
     }
 
     private void lost(PermitLoss loss) {
         if (rule.interrupts()) {
             result.completeExceptionally(new PermitLostException(loss));
+            cancelStage();
         } else {
             WithPermitInterceptor.warn(loss);
         }

@@ -34,8 +34,8 @@ import org.springframework.core.annotation.AliasFor;
  *   <li>anything plain: the calling thread waits for the permit and holds it until the method returns;
  *   <li>a {@code CompletableFuture} or {@code CompletionStage}: the calling thread does not wait. The method is called when the permit is
  *       there, on a thread of the client, never on the calling thread, and the permit is held until the stage completes. So it is with
- *       {@code @Async} too, whose executor's thread waits for the stage. To cancel the future withdraws the request or cancels the
- *       stage of the method;
+ *       {@code @Async} too, whose executor's thread waits for the stage. To cancel the future withdraws the request for a permit; a
+ *       method that was called already goes on and keeps its permit until its stage completes;
  *   <li>a {@code Mono} or {@code Flux}, with {@code semaphore-reactor} on the path: each subscription takes a permit, calls the method, and
  *       holds the permit until the end of what it returned.
  * </ul>

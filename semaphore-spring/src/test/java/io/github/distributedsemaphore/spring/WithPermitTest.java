@@ -328,14 +328,32 @@ final class WithPermitTest {
     }
 
     @Test
-    void aFutureThatIsCancelledCancelsTheMethodsStageAndGivesBack() throws Exception {
-        CompletableFuture<String> outcome = exports.future();
-        state.begun.await();
+    void aFutureThatIsCancelledKeepsItsPermitUntilTheMethodsStageCompletes() throws Exception {
+        CompletableFuture<String> outcome = cancelledAfterTheMethodReturned();
 
-        outcome.cancel(false);
+        assertThat(outcome).isCancelled();
+        assertThat(state.stage).isNotDone();
+        assertThat(free()).isEqualTo(2);
+        state.stage.complete("done");
+        await().untilAsserted(() -> assertThat(free()).isEqualTo(3));
+    }
+
+    @Test
+    void aLossCancelsTheStageAlsoAfterItsFutureWasCancelled() throws Exception {
+        CompletableFuture<String> outcome = cancelledAfterTheMethodReturned();
+        assertThat(state.stage).isNotDone();
+
+        context.client().abort();
 
         await().until(state.stage::isCancelled);
-        await().untilAsserted(() -> assertThat(free()).isEqualTo(3));
+        assertThat(outcome).isCancelled();
+    }
+
+    private CompletableFuture<String> cancelledAfterTheMethodReturned() {
+        CompletableFuture<String> outcome = exports.future();
+        await().until(() -> state.stage.getNumberOfDependents() > 0);
+        outcome.cancel(true);
+        return outcome;
     }
 
     @Test
