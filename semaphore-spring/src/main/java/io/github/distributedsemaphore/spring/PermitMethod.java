@@ -53,6 +53,7 @@ final class PermitMethod {
     private final boolean skips;
     private final boolean interrupts;
     private final Supplier<SemaphoreClient> client;
+    private final ConfigurableListableBeanFactory beanFactory;
 
     /** The class of the bean says what the type variables of an inherited method are. */
     PermitMethod(
@@ -77,6 +78,7 @@ final class PermitMethod {
                 "has ifFull = SKIP, and a call that is skipped returns null, which its type "
                         + method.getReturnType().getName() + " cannot be: return an Optional");
         this.interrupts = rule.onLoss() == OnLoss.INTERRUPT;
+        this.beanFactory = beanFactory;
         this.client = SingletonSupplier.of(() -> client(rule.client(), beanFactory));
     }
 
@@ -182,6 +184,12 @@ final class PermitMethod {
 
     boolean interrupts() {
         return interrupts;
+    }
+
+    /** That of the application; null is the system's. */
+    @Nullable
+    ClassLoader classLoader() {
+        return beanFactory.getBeanClassLoader();
     }
 
     DistributedSemaphore semaphore(MethodInvocation call) {

@@ -42,7 +42,7 @@ final class PublisherCall {
         Publisher<?> work;
         try {
             work = (Publisher<?>) WithPermitInterceptor.runBody(
-                    rule, semaphore, group, WithPermitInterceptor.resumption(method.invocableClone()));
+                    rule, semaphore, group, WithPermitInterceptor.resumption(rule, method.invocableClone()));
         } catch (Throwable failure) {
             return Mono.error(failure);
         }

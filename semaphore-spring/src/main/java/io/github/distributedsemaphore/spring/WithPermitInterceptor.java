@@ -13,6 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+import org.springframework.util.ClassUtils;
 
 /** Runs the methods that {@link PermitMethods} finds. */
 final class WithPermitInterceptor implements MethodInterceptor {
@@ -32,7 +33,7 @@ final class WithPermitInterceptor implements MethodInterceptor {
         int permits = rule.permits(call);
         return switch (rule.result()) {
             case PLAIN -> runPlain(rule, semaphore, permits, call);
-            case STAGE -> StageCall.start(rule, semaphore, permits, resumption(later(call)));
+            case STAGE -> StageCall.start(rule, semaphore, permits, resumption(rule, later(call)));
             case MONO -> PublisherCall.mono(rule, semaphore, permits, later(call));
             case FLUX -> PublisherCall.flux(rule, semaphore, permits, later(call));
         };
@@ -43,9 +44,21 @@ final class WithPermitInterceptor implements MethodInterceptor {
         return (ProxyMethodInvocation) ((ProxyMethodInvocation) call).invocableClone();
     }
 
-    /** Goes on with a copy. AspectJ's advice finds its call in a thread-local, which Spring has set on the caller's thread only. */
-    static CurrentPermit.Call resumption(MethodInvocation copy) {
-        return () -> ExposeInvocationInterceptor.INSTANCE.invoke(copy);
+    /**
+     * Goes on with a copy on another thread, which gets what the caller's thread has from Spring: the class loader of the application, where that
+     * of the library finds nothing, and the call, which AspectJ's advice looks for in a thread-local.
+     */
+    static CurrentPermit.Call resumption(PermitMethod rule, MethodInvocation copy) {
+        return () -> {
+            Thread thread = Thread.currentThread();
+            ClassLoader before = thread.getContextClassLoader();
+            ClassUtils.overrideThreadContextClassLoader(rule.classLoader());
+            try {
+                return ExposeInvocationInterceptor.INSTANCE.invoke(copy);
+            } finally {
+                thread.setContextClassLoader(before);
+            }
+        };
     }
 
     private static @Nullable Object runPlain(

@@ -9,13 +9,16 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import reactor.core.publisher.Mono;
 
 /** Methods that return a future or a {@code Mono}, until they return it. */
@@ -75,6 +78,30 @@ final class LaterTest {
         Mono<Thread> mono() {
             return Mono.just(Thread.currentThread());
         }
+
+        @WithPermit("exports")
+        CompletableFuture<Seen> loaderOfFuture() {
+            return CompletableFuture.completedFuture(Seen.here());
+        }
+
+        @WithPermit("exports")
+        Mono<Seen> loaderOfMono() {
+            return Mono.just(Seen.here());
+        }
+    }
+
+    record Seen(Thread thread, ClassLoader loader) {
+        static Seen here() {
+            return new Seen(Thread.currentThread(), Thread.currentThread().getContextClassLoader());
+        }
+    }
+
+    /** Gives the application a class loader of its own once its beans are there. */
+    record Application(ConfigurableListableBeanFactory beans, ClassLoader loader) {
+        @Autowired
+        Application(ConfigurableListableBeanFactory beans) {
+            this(beans, new ClassLoader(LaterTest.class.getClassLoader()) {});
+        }
     }
 
     /** A client whose permits are there before its caller looks. */
@@ -111,6 +138,21 @@ final class LaterTest {
         try (TestContext context = TestContext.of(folder, Exports.class, State.class, AtOnce.class)) {
             assertThat(context.bean(Exports.class).mono().block()).isNotSameAs(Thread.currentThread());
             assertThat(context.exports().availablePermits()).isEqualTo(3);
+        }
+    }
+
+    /** The threads of the client have that of the library. */
+    @Test
+    void aMethodHasTheClassLoaderOfItsApplication() throws InterruptedException, ExecutionException {
+        try (TestContext context = TestContext.of(folder, Exports.class, State.class, Application.class)) {
+            Application application = context.bean(Application.class);
+            application.beans().setBeanClassLoader(application.loader());
+            Exports exports = context.bean(Exports.class);
+            for (Seen seen : List.of(
+                    exports.loaderOfFuture().get(), exports.loaderOfMono().block())) {
+                assertThat(seen.loader()).isSameAs(application.loader());
+                await().until(() -> seen.thread().getContextClassLoader() != application.loader());
+            }
         }
     }
 
