@@ -167,20 +167,23 @@ public class WithPermitConfiguration {
             if (methods.isEmpty()) {
                 return;
             }
-            Advised proxy = bean instanceof Advised advised ? advised : null;
-            if (proxy == null ? !(bean instanceof SpringProxy) && isMadeHere(name, bean) : !has(proxy)) {
+            if (bean instanceof SpringProxy ? !isGuarded(bean) : isMadeHere(name, bean)) {
                 throw new IllegalStateException("@WithPermit has no effect on bean '" + name
                         + "' of " + bean.getClass()
                         + ", which has no proxy: a BeanPostProcessor or BeanFactoryPostProcessor"
                         + " needs it, so that it is made before proxies can be. Inject it there by ObjectProvider");
             }
-            if (proxy != null && AopUtils.isJdkDynamicProxy(bean)) {
+            if (bean instanceof Advised proxy && AopUtils.isJdkDynamicProxy(bean)) {
                 methods.forEach(method -> requireInInterface(name, method, proxy));
             }
         }
 
-        private boolean has(Advised proxy) {
-            return Arrays.asList(proxy.getAdvisors()).contains(advisor);
+        /** Another proxy may be around the one with the interceptor. One that is opaque does not say what it has, and passes. */
+        private boolean isGuarded(@Nullable Object bean) {
+            return bean instanceof Advised proxy
+                    ? Arrays.asList(proxy.getAdvisors()).contains(advisor)
+                            || isGuarded(AopProxyUtils.getSingletonTarget(proxy))
+                    : bean instanceof SpringProxy;
         }
 
         /** Not so for a mock: a test registers it as an object, and Spring makes no proxies for objects. */
@@ -209,8 +212,8 @@ public class WithPermitConfiguration {
             return false;
         }
 
-        private static void requireInInterface(String name, Method method, @Nullable Advised proxy) {
-            if (proxy != null && !PermitMethods.isInInterface(method, proxy.getProxiedInterfaces())) {
+        private static void requireInInterface(String name, Method method, Advised proxy) {
+            if (!PermitMethods.isInInterface(method, proxy.getProxiedInterfaces())) {
                 throw new IllegalStateException(
                         "@WithPermit has no effect on " + method.toGenericString() + ": bean '"
                                 + name

@@ -9,11 +9,14 @@ import java.util.List;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -179,6 +182,34 @@ final class RefusedAtStartTest {
                         .close())
                 .hasMessageContaining("MadeTooEarly")
                 .hasMessageContaining("has no proxy");
+    }
+
+    /** A proxy of somebody else around that of a bean, as a BeanPostProcessor makes it that does not share Spring's. */
+    static class ProxyAround implements BeanPostProcessor {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+            if (!(bean instanceof Guarded)) {
+                return bean;
+            }
+            ProxyFactory factory = new ProxyFactory(bean);
+            factory.setProxyTargetClass(true);
+            factory.addAdvice((MethodInterceptor) MethodInvocation::proceed);
+            return factory.getProxy();
+        }
+    }
+
+    static class Guarded {
+        @WithPermit("exports")
+        int slot() {
+            return CurrentPermit.get().slot();
+        }
+    }
+
+    @Test
+    void aGuardedBeanMayHaveAnotherProxyAroundIt() {
+        try (TestContext context = TestContext.of(folder, Guarded.class, ProxyAround.class)) {
+            assertThat(context.bean(Guarded.class).slot()).isPositive();
+        }
     }
 
     @Test
