@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.spring.boot.SemaphoreAutoConfiguration;
 import io.github.distributedsemaphore.spring.boot.SemaphoreHealth;
 import io.github.distributedsemaphore.spring.boot.SemaphoresEndpoint;
@@ -14,6 +15,8 @@ import io.github.distributedsemaphore.spring.boot.SemaphoresEndpointAutoConfigur
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -143,6 +146,36 @@ final class SeveralClientsTest {
                     SemaphoresEndpoint endpoint = context.getBean(SemaphoresEndpoint.class);
                     await().untilAsserted(
                                     () -> assertThat(endpoint.semaphores()).containsOnlyKeys("exports"));
+                });
+    }
+
+    @Test
+    void theHealthCountsWhatItsOwnClientHolds() {
+        inMemory.withBean(
+                        "other",
+                        SemaphoreClient.class,
+                        () -> SemaphoreClient.connect(backend),
+                        other -> ((AbstractBeanDefinition) other).setDefaultCandidate(false))
+                .run(context -> {
+                    SemaphoreClient other = context.getBean("other", SemaphoreClient.class);
+                    CountDownLatch heard = new CountDownLatch(1);
+                    // The listener of the context was there before, and has heard of a grant before this one.
+                    other.addListener(new SemaphoreListener() {
+                        @Override
+                        public void onAcquired(String semaphore, int slot, long waitedNanos, boolean handedOff) {
+                            heard.countDown();
+                        }
+                    });
+                    Permit ofOther = other.semaphore("exports").acquire();
+                    assertThat(heard.await(30, TimeUnit.SECONDS)).isTrue();
+                    SemaphoreHealth health = context.getBean(SemaphoreHealth.class);
+                    assertThat(health.check()).containsEntry("held", 0);
+                    Permit own = context.getBean(SemaphoreClient.class)
+                            .semaphore("exports")
+                            .acquire();
+                    await().untilAsserted(() -> assertThat(health.check()).containsEntry("held", 1));
+                    own.release();
+                    ofOther.release();
                 });
     }
 

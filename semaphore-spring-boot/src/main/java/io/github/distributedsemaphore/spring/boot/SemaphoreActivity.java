@@ -33,7 +33,6 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private static final long LOOK_NANOS = Duration.ofMillis(10).toNanos();
 
     private final Collection<String> configured = ConcurrentHashMap.newKeySet();
-    private final AtomicInteger held = new AtomicInteger();
     private final Map<SemaphoreClient, Following> followed = Collections.synchronizedMap(new IdentityHashMap<>());
 
     @Override
@@ -62,6 +61,7 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private final class Following implements SemaphoreListener {
         private final SemaphoreClient client;
         private final boolean own;
+        private final AtomicInteger held = new AtomicInteger();
 
         /** A client forgets a semaphore that rests, and its statistics with it, unless somebody has it. */
         private final Map<String, DistributedSemaphore> kept = new ConcurrentHashMap<>();
@@ -140,19 +140,29 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
         return names;
     }
 
-    /** By the clients of this context. */
+    /** By one client. That of a parent context is not counted. */
+    int held(SemaphoreClient client) {
+        Following following = followed.get(client);
+        return following == null ? 0 : following.held.get();
+    }
+
+    /** By all clients of this context. */
     int held() {
-        return held.get();
+        synchronized (followed) {
+            return followed.values().stream()
+                    .mapToInt(following -> following.held.get())
+                    .sum();
+        }
     }
 
     /** Waits until nothing is held, or the time is over, or the thread is interrupted. */
     boolean awaitNothingHeld(Duration longest) {
         long start = System.nanoTime();
-        while (held.get() > 0
+        while (held() > 0
                 && System.nanoTime() - start < longest.toNanos()
                 && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        return held.get() <= 0;
+        return held() <= 0;
     }
 }
