@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.micrometer;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -139,15 +140,28 @@ final class Binding implements SemaphoreListener {
         byTag.values().forEach(Series::beginSample);
         Map<String, Series> sampled = new HashMap<>(configured);
         byName.forEach((name, known) -> sampled.put(name, known.series()));
-        sampled.forEach((name, series) -> {
-            try {
-                client.admin().describe(name).ifPresent(series::add);
-            } catch (RuntimeException e) {
-                // The gauge has no value until the backend answers again; the timer of exchanges shows that it is away.
-                series.sampleFailed();
+        boolean away = false;
+        for (Map.Entry<String, Series> one : sampled.entrySet()) {
+            // Each further question might take its whole time, and all gauges would show old values for so long.
+            away = away || !sample(one.getKey(), one.getValue());
+            if (away) {
+                one.getValue().sampleFailed();
             }
-        });
+        }
         byTag.values().forEach(Series::endSample);
+    }
+
+    /** Returns whether the backend is there. */
+    private boolean sample(String name, Series series) {
+        try {
+            client.admin().describe(name).ifPresent(series::add);
+        } catch (BackendUnavailableException e) {
+            // The gauge has no value until the backend answers again; the timer of exchanges shows that it is away.
+            return false;
+        } catch (RuntimeException e) {
+            series.sampleFailed();
+        }
+        return true;
     }
 
     @Override

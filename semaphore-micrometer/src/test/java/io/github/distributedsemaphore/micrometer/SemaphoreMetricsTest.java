@@ -4,21 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -230,6 +235,52 @@ class SemaphoreMetricsTest {
             assertThat(value("limit", "semaphore", "missing")).isNaN();
             assertThat(value("free", "semaphore", "missing")).isNaN();
         }
+    }
+
+    /** The second sweep gets one answer, that the backend is away; a further question would not end. */
+    @Test
+    void anOutageEndsTheSweepAndLeavesNoOldValues() {
+        semaphores.create("archive", 3);
+        CountDownLatch seen = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        SemaphoreAdmin admin = changed(SemaphoreAdmin.class, client.admin(), "describe", real -> {
+            int question = asked.incrementAndGet();
+            if (question <= 2) {
+                return real.call();
+            }
+            awaitUnchecked(question == 3 ? seen : end);
+            throw new BackendUnavailableException("away", null);
+        });
+        SemaphoreClient changed = changed(SemaphoreClient.class, client, "admin", real -> admin);
+        try (SemaphoreMetrics metrics = bound(
+                SemaphoreMetrics.builder(changed).names("exports", "archive").sampleLimits(Duration.ofSeconds(1)))) {
+            assertThat(metrics).isNotNull();
+            await().untilAsserted(() -> assertThat(limits()).containsExactlyInAnyOrder(2.0, 3.0));
+            seen.countDown();
+            await().untilAsserted(() -> assertThat(limits()).containsOnly(Double.NaN));
+        } finally {
+            end.countDown();
+        }
+    }
+
+    private List<Double> limits() {
+        return List.of(value("limit", "semaphore", "exports"), value("limit", "semaphore", "archive"));
+    }
+
+    /** One method done otherwise. */
+    private static <T> T changed(
+            Class<T> type, T target, String name, ThrowingFunction<Callable<Object>, Object> otherwise) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    Callable<Object> real = () -> method.invoke(target, arguments);
+                    return method.getName().equals(name) ? otherwise.apply(real) : real.call();
+                }));
+    }
+
+    @FunctionalInterface
+    private interface ThrowingFunction<A, B> {
+        B apply(A argument) throws Exception;
     }
 
     @Test
