@@ -92,6 +92,8 @@ final class Connections implements AutoCloseable {
 
     static Thread daemon(Runnable task, String name) {
         Thread thread = new Thread(null, task, name, 0, false);
+        // Else it is the system class loader since Java 19, which has no driver in an executable jar or a WAR.
+        thread.setContextClassLoader(Connections.class.getClassLoader());
         thread.setDaemon(true);
         return thread;
     }

@@ -17,10 +17,16 @@ import org.jspecify.annotations.Nullable;
 
 /** What databases say differently, and what they mean when they fail. */
 enum Dialect {
-    POSTGRESQL("PostgreSQL", "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"),
-    H2("H2", "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP)"),
+    POSTGRESQL("PostgreSQL", "org.postgresql.Driver", "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"),
+    H2(
+            "H2",
+            "org.h2.Driver",
+            "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', CURRENT_TIMESTAMP)"),
     /** By UTC: local time goes back, or jumps, when summer time ends. */
-    MARIADB("MariaDB", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000");
+    MARIADB(
+            "MariaDB",
+            "org.mariadb.jdbc.Driver",
+            "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000");
 
     /** H2: the connection is broken, the database is closed, and the same while the JVM ends. */
     private static final Set<String> ENDS_CONNECTION_TO_H2 = Set.of("90067", "90098", "90121");
@@ -36,10 +42,12 @@ enum Dialect {
     private static final Set<String> THERE_ALREADY = Set.of("42P07", "42710");
 
     private final String product;
+    private final String driver;
     private final String clock;
 
-    Dialect(String product, String clock) {
+    Dialect(String product, String driver, String clock) {
         this.product = product;
+        this.driver = driver;
         this.clock = clock;
     }
 
@@ -57,6 +65,18 @@ enum Dialect {
 
     String product() {
         return product;
+    }
+
+    /**
+     * Loads the driver, if there is one, which registers itself with {@link java.sql.DriverManager}. The manager itself looks for drivers
+     * once in a JVM, by the context class loader of the first thread that asks, and may not find this one.
+     */
+    void loadDriver() {
+        try {
+            Class<?> unused = Class.forName(driver, true, Dialect.class.getClassLoader());
+        } catch (ClassNotFoundException | LinkageError e) {
+            // Opening does not fail: the manager says at the first call that there is no driver.
+        }
     }
 
     /** Whether the database can tell a client about a change. */

@@ -72,6 +72,7 @@ public final class JdbcBackendProvider implements BackendProvider {
     private static SemaphoreBackend backend(
             BackendUri uri, HolderInfo self, Dialect dialect, String address, Properties properties) {
         CasBackend.Settings settings = JdbcSemaphores.settings(uri, self, dialect);
+        dialect.loadDriver();
         if (dialect != Dialect.H2) {
             // PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that
             // kills it: at a server that stands still only the read itself ends.
