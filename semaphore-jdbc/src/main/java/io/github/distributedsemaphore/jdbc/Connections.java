@@ -111,7 +111,10 @@ final class Connections implements AutoCloseable {
             }
             try {
                 Connection known = idle.pollFirst();
-                return lent(known == null ? open(end) : known, end, work);
+                Connection connection = known == null ? open(end) : known;
+                // An interrupt that came during a wait would close the socket of a virtual thread.
+                shield.absorb();
+                return lent(connection, end, work);
             } catch (SQLException e) {
                 throw Dialect.translated(e, changes, where);
             } finally {

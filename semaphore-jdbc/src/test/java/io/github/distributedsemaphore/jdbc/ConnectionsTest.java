@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -139,6 +140,37 @@ class ConnectionsTest {
 
         assertThat(closed.await(10, TimeUnit.SECONDS)).as("given back").isTrue();
         assertThat(aborted.getCount()).as("not aborted").isOne();
+    }
+
+    /** On a virtual thread the statement would close its socket. */
+    @Test
+    void anInterruptWhileAConnectionIsOpenedIsThereAfterTheWork() throws Exception {
+        CountDownLatch opening = new CountDownLatch(1);
+        CountDownLatch there = new CountDownLatch(1);
+        Callable<Connection> opener = () -> {
+            opening.countDown();
+            there.await();
+            return hangs;
+        };
+        try (Connections connections = new Connections(opener, Duration.ofSeconds(5), 1, "the test")) {
+            AtomicBoolean within = new AtomicBoolean(true);
+            AtomicBoolean after = new AtomicBoolean();
+            Thread caller = new Thread(() -> {
+                within.set(connections.with(
+                        connections.deadline(),
+                        false,
+                        connection -> Thread.currentThread().isInterrupted()));
+                after.set(Thread.currentThread().isInterrupted());
+            });
+            caller.start();
+            assertThat(opening.await(10, TimeUnit.SECONDS)).isTrue();
+            caller.interrupt();
+            there.countDown();
+            caller.join();
+
+            assertThat(within).as("interrupted during the work").isFalse();
+            assertThat(after).as("interrupted after the work").isTrue();
+        }
     }
 
     @Test
