@@ -150,11 +150,32 @@ final class Connections implements AutoCloseable {
         try {
             return InterruptShield.await(opened, end);
         } catch (TimeoutException e) {
-            // It comes too late and is in order: a pool goes on lending it.
-            CompletableFuture<Void> unused = opened.thenAccept(this::giveBack);
+            CompletableFuture<Void> unused = opened.thenAccept(this::keepOrGiveBack);
             throw late("there was no connection");
         } catch (ExecutionException e) {
             throw Dialect.translated(e.getCause(), false, where);
+        }
+    }
+
+    /**
+     * It comes too late and is in order. The next call uses it: else no call would ever get one where to connect takes longer than the
+     * time-out. A pool goes on lending it.
+     */
+    private void keepOrGiveBack(Connection late) {
+        boolean fits = false;
+        if (places.tryAcquire()) {
+            try {
+                // Those that are idle, those in use and this one are never more than the places.
+                fits = idle.size() <= places.availablePermits();
+                if (fits) {
+                    end(late, true);
+                }
+            } finally {
+                places.release();
+            }
+        }
+        if (!fits) {
+            giveBack(late);
         }
     }
 

@@ -74,12 +74,7 @@ public final class JdbcBackendProvider implements BackendProvider {
         CasBackend.Settings settings = JdbcSemaphores.settings(uri, self, dialect);
         dialect.loadDriver();
         if (dialect != Dialect.H2) {
-            // PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that
-            // kills it: at a server that stands still only the read itself ends.
-            long longest = settings.timeout().toMillis();
-            String limit = Long.toString(dialect == Dialect.MARIADB ? longest : longest / 1_000 + 1);
-            set(properties, "connectTimeout", limit);
-            set(properties, "socketTimeout", limit);
+            setTimeouts(properties, dialect, address, settings.timeout().toMillis());
         }
         if (dialect == Dialect.POSTGRESQL && settings.poll().isZero()) {
             // A statement that waits for a lock does not notice that its connection was aborted, and takes a place.
@@ -94,6 +89,20 @@ public final class JdbcBackendProvider implements BackendProvider {
         int kept = uri.integer("connections", 2, 1, 64);
         String where = dialect.product() + " at " + address.replaceAll("^//|;.*", "");
         return JdbcSemaphores.backend(uri, settings, dialect, new Connections(opener, settings.timeout(), kept, where));
+    }
+
+    /**
+     * PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that kills it: at a server
+     * that stands still only the read itself ends. Of several hosts each has a part of the call, so that the last one has its turn.
+     */
+    private static void setTimeouts(Properties properties, Dialect dialect, String address, long longest) {
+        boolean inMillis = dialect == Dialect.MARIADB;
+        long whole = inMillis ? longest : longest / 1_000 + 1;
+        String authority = address.replaceFirst("^[a-z:]*//([^/]*).*", "$1");
+        long hosts = 1 + authority.chars().filter(each -> each == ',').count();
+        long part = longest / (hosts + 1) / (inMillis ? 1 : 1_000);
+        set(properties, "connectTimeout", Long.toString(hosts == 1 ? whole : Math.max(1, part)));
+        set(properties, "socketTimeout", Long.toString(whole));
     }
 
     /** PostgreSQL's driver decodes the database once more, and takes a plus for a space. */

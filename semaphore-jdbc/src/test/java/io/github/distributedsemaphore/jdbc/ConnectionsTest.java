@@ -13,12 +13,16 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -140,6 +144,60 @@ class ConnectionsTest {
 
         assertThat(closed.await(10, TimeUnit.SECONDS)).as("given back").isTrue();
         assertThat(aborted.getCount()).as("not aborted").isOne();
+    }
+
+    /** Connections of a client that keeps one, whose first opening came too late and is over when this returns. */
+    private Connections afterALateOne(AtomicInteger opened, Consumer<Connections> meanwhile) throws Exception {
+        CountDownLatch there = new CountDownLatch(1);
+        Callable<Connection> opener = () -> {
+            if (opened.incrementAndGet() == 1) {
+                there.await();
+            }
+            return hangs;
+        };
+        List<Thread> started = new CopyOnWriteArrayList<>();
+        Executor threads = task -> {
+            Thread thread = Connections.daemon(task, "test");
+            started.add(thread);
+            thread.start();
+        };
+        Connections connections = new Connections(opener, Duration.ofSeconds(10), 1, "the test", threads);
+        Deadline soon = Deadline.after(System.nanoTime(), Duration.ofMillis(50));
+        assertThatThrownBy(() -> connections.with(soon, false, connection -> 1))
+                .isInstanceOf(BackendUnavailableException.class);
+        meanwhile.accept(connections);
+        there.countDown();
+        started.get(0).join();
+        return connections;
+    }
+
+    @Test
+    void aConnectionThatComesTooLateIsUsedByTheNextCall() throws Exception {
+        AtomicInteger opened = new AtomicInteger();
+        try (Connections connections = afterALateOne(opened, meanwhile -> {})) {
+            int next = connections.with(connections.deadline(), false, connection -> opened.get());
+
+            assertThat(next).as("connections opened").isOne();
+            assertThat(closed.getCount()).as("not closed").isOne();
+        }
+    }
+
+    @Test
+    void aConnectionThatComesTooLateIsClosedWhereThereIsOneMeanwhile() throws Exception {
+        Consumer<Connections> another = meanwhile -> {
+            int unused = meanwhile.with(meanwhile.deadline(), false, connection -> 1);
+        };
+        Connections connections = afterALateOne(new AtomicInteger(), another);
+
+        assertThat(closed.getCount()).as("those that stay").isZero();
+        connections.close();
+    }
+
+    @Test
+    void aConnectionThatComesAfterTheCloseIsClosed() throws Exception {
+        Connections unused = afterALateOne(new AtomicInteger(), Connections::close);
+
+        assertThat(closed.getCount()).as("those that stay").isZero();
     }
 
     /** On a virtual thread the statement would close its socket. */

@@ -3,8 +3,14 @@ package io.github.distributedsemaphore.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.SemaphoreClient;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -37,6 +43,38 @@ class JdbcBackendProviderTest {
                 loader.loadClass(org.h2.Driver.class.getName())
                         .getMethod("unload")
                         .invoke(null);
+            }
+        }
+    }
+
+    /** Makes of it a host that drops packets: the kernel answers nobody while the queue is full. */
+    private static List<Socket> filled(ServerSocket deaf) throws Exception {
+        List<Socket> queue = new ArrayList<>();
+        while (true) {
+            Socket next = new Socket();
+            queue.add(next);
+            try {
+                next.connect(deaf.getLocalSocketAddress(), 200);
+            } catch (SocketTimeoutException full) {
+                return queue;
+            }
+        }
+    }
+
+    @Test
+    void theSecondHostIsReachedWithinACallWhoseFirstOneDoesNotAnswer() throws Exception {
+        PostgresServer server = PostgresServer.shared();
+        try (ServerSocket deaf = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            List<Socket> queue = filled(deaf);
+            String uri = server.uri("?table=second&timeout=4s")
+                    .replace("@127.0.0.1:", "@127.0.0.1:" + deaf.getLocalPort() + ",127.0.0.1:");
+            try (SemaphoreClient client = SemaphoreClient.connect(uri)) {
+                assertThat(client.admin().create("jobs", 1)).isTrue();
+            } finally {
+                for (Socket one : queue) {
+                    one.close();
+                }
+                server.execute("DROP TABLE IF EXISTS second");
             }
         }
     }
