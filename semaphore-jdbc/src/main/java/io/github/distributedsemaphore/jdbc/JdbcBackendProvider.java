@@ -24,8 +24,8 @@ import java.util.concurrent.Callable;
  * {@code wakeup}, {@code listen} (by default, for PostgreSQL) or {@code poll}, which suits PgBouncer in transaction mode; {@code poll} (5ms to 200ms, by
  * default 100ms), how often a waiting client then asks.
  *
- * <p>For {@code postgresql:} also {@code sslmode}, by default {@code verify-full} where {@code ca} is given and else {@code prefer};
- * {@code ca}, a file of certificates in PEM that sign the server's; {@code certificate} and {@code key}, the client's own (the key in
+ * <p>For {@code postgresql:} also {@code sslmode}, by default {@code verify-full} where {@code ca} is given and else {@code prefer},
+ * which with {@code ca} is {@code verify-full} or {@code verify-ca}; {@code ca}, a file of certificates in PEM that sign the server's; {@code certificate} and {@code key}, the client's own (the key in
  * PKCS-8, DER). Opening does not connect.
  *
  * <p>Thread-safe.
@@ -53,14 +53,29 @@ public final class JdbcBackendProvider implements BackendProvider {
         set(properties, "user", uri.user());
         set(properties, "password", uri.password());
         set(properties, "ApplicationName", "semaphore");
-        String ca = uri.text("ca", "");
-        set(properties, "sslmode", uri.text("sslmode", ca.isEmpty() ? "prefer" : "verify-full"));
-        set(properties, "sslrootcert", ca);
+        set(properties, "sslmode", sslMode(uri));
+        set(properties, "sslrootcert", uri.text("ca", ""));
         set(properties, "sslcert", uri.text("certificate", ""));
         set(properties, "sslkey", uri.text("key", ""));
         set(properties, "tcpKeepAlive", "true");
         set(properties, "targetServerType", uri.hosts().contains(",") ? "primary" : "");
         return backend(uri, self, Dialect.POSTGRESQL, "//" + uri.hosts() + uri.path(), properties);
+    }
+
+    /** The driver reads {@code ca} in two modes only. In the others it ignores it, and does not verify the server. */
+    private static String sslMode(BackendUri uri) {
+        boolean hasCa = !uri.text("ca", "").isEmpty();
+        if (!hasCa && uri.text("ca", "none").isEmpty()) {
+            throw new IllegalArgumentException("Setting 'ca' is '', it must be a file of certificates in PEM");
+        }
+        String usual = hasCa ? "verify-full" : "prefer";
+        String other = hasCa ? "prefer" : "verify-full";
+        String mode = uri.choice("sslmode", usual, "disable", "allow", "require", "verify-ca", other);
+        if (hasCa && !mode.startsWith("verify-")) {
+            throw new IllegalArgumentException("Setting 'sslmode' is '" + mode
+                    + "', it must be verify-ca or verify-full with 'ca': otherwise the server is not verified");
+        }
+        return mode;
     }
 
     private static void set(Properties properties, String name, String value) {

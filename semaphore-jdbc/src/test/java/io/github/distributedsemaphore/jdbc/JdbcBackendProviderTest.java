@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import java.net.InetAddress;
@@ -13,10 +14,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** What becomes of a URI before there is a connection: the driver, the hosts, and the settings of TLS. */
 class JdbcBackendProviderTest {
+    private static final String TLS = "postgresql://localhost/app?";
+
     /** The system class loader does not have it in an executable jar of Spring Boot and in a WAR. */
     @Test
     void theDriverIsFoundThatTheClassLoaderOfTheLibraryHas() throws Exception {
@@ -77,5 +83,35 @@ class JdbcBackendProviderTest {
                 server.execute("DROP TABLE IF EXISTS second");
             }
         }
+    }
+
+    /** The driver looks at no certificate in these modes. */
+    @ParameterizedTest
+    @ValueSource(strings = {"require", "prefer", "allow", "disable"})
+    void certificatesThatWouldNotBeUsedAreRefused(String mode) {
+        assertThatThrownBy(() -> SemaphoreClient.connect(TLS + "ca=ca.pem&sslmode=" + mode))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("Setting 'sslmode' is '" + mode + "'")
+                .hasMessageContaining("verify-ca or verify-full");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "sslmode=verify_full, verify_full, verify-full",
+        "ca=ca.pem&sslmode=verify_full, verify_full, verify-full",
+        "ca=, '', file",
+        "ca=&sslmode=verify-full, '', file"
+    })
+    void whatIsNoModeAndNoFileIsRefused(String settings, String value, String allowed) {
+        assertThatThrownBy(() -> SemaphoreClient.connect(TLS + settings))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("is '" + value + "', it must be")
+                .hasMessageContaining(allowed);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sslmode=verify-full", "sslmode=require", "sslmode=disable", "ca=ca.pem&sslmode=verify-ca"})
+    void eachModeIsTaken(String settings) {
+        SemaphoreClient.connect(TLS + settings).close();
     }
 }
