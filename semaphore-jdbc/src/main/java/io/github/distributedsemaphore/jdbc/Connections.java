@@ -135,7 +135,16 @@ final class Connections implements AutoCloseable {
             usable = !Dialect.endsConnection(e) && !Dialect.isReadOnly(e);
             throw e;
         } finally {
-            end(connection, usable && !connection.isClosed());
+            end(connection, usable && isOpen(connection));
+        }
+    }
+
+    /** One that cannot tell is not used again. That says nothing about the work, which may have changed something. */
+    private static boolean isOpen(Connection connection) {
+        try {
+            return !connection.isClosed();
+        } catch (SQLException | RuntimeException e) {
+            return false;
         }
     }
 

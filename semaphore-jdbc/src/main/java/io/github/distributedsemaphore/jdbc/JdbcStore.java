@@ -83,12 +83,10 @@ final class JdbcStore implements CasStore {
         long asked = dialect == Dialect.POSTGRESQL
                 ? 0
                 : read(connection, table, change.name()).clockMillis();
-        try (PreparedStatement statement = prepared(connection, change, version)) {
-            statement.execute();
-            ResultSet row = statement.getResultSet();
-            if (row == null ? statement.getUpdateCount() == 1 : row.next()) {
-                long clock = row == null ? asked : row.getLong(1);
-                return new Written(true, new Entry(change.value(), version, clock));
+        try {
+            Written done = changed(connection, change, version, asked);
+            if (done != null) {
+                return done;
             }
         } catch (SQLException e) {
             if (Dialect.isMissingTable(e) && change.expected() == 0) {
@@ -100,6 +98,32 @@ final class JdbcStore implements CasStore {
             }
         }
         return new Written(false, read(connection, table, change.name()));
+    }
+
+    /** Null if the row is not as it was expected. */
+    private @Nullable Written changed(Connection connection, Change change, long version, long asked)
+            throws SQLException {
+        PreparedStatement statement = prepared(connection, change, version);
+        try {
+            statement.execute();
+            ResultSet row = statement.getResultSet();
+            if (row == null ? statement.getUpdateCount() == 1 : row.next()) {
+                long clock = row == null ? asked : row.getLong(1);
+                return new Written(true, new Entry(change.value(), version, clock));
+            }
+            return null;
+        } finally {
+            closeQuietly(statement);
+        }
+    }
+
+    /** The change was made or refused before. A connection that is broken fails at its next use. */
+    private static void closeQuietly(Statement statement) {
+        try {
+            statement.close();
+        } catch (SQLException | RuntimeException e) {
+            // Thrown, it would pass for a failure of the change.
+        }
     }
 
     private PreparedStatement prepared(Connection connection, Change change, long version) throws SQLException {

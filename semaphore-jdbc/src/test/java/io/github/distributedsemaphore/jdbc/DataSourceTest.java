@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -17,7 +18,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** A pool of the application gets each connection back that it lends, also one that is broken. */
@@ -31,6 +35,8 @@ class DataSourceTest {
     private final PostgresServer server = PostgresServer.shared();
     private final AtomicInteger lent = new AtomicInteger();
     private boolean isGone;
+    private volatile @Nullable SQLException atClose;
+    private volatile boolean isClosedFails;
 
     private DataSource pool() {
         PGSimpleDataSource database = new PGSimpleDataSource();
@@ -57,15 +63,20 @@ class DataSourceTest {
                     if (name.equals("close")) {
                         whenClosed.run();
                     }
+                    if (name.equals("isClosed") && isClosedFails) {
+                        throw new SQLException("nobody knows", "HY000");
+                    }
                     if (name.equals("getAutoCommit") && isGone) {
                         throw new SQLException("the connection is gone", "HY000");
                     }
                     try {
                         Object result = method.invoke(target, arguments);
-                        return result instanceof Connection connection
-                                        && method.getName().equals("getConnection")
+                        if (name.equals("close") && target instanceof PreparedStatement && atClose != null) {
+                            throw atClose;
+                        }
+                        return name.equals("getConnection") && result instanceof Connection connection
                                 ? lend(connection)
-                                : result;
+                                : wrapped(result, arguments);
                     } catch (InvocationTargetException e) {
                         throw e.getCause();
                     }
@@ -76,6 +87,14 @@ class DataSourceTest {
         lent.incrementAndGet();
         AtomicInteger open = new AtomicInteger(1);
         return proxy(Connection.class, connection, () -> lent.addAndGet(-open.getAndSet(0)));
+    }
+
+    private @Nullable Object wrapped(@Nullable Object result, Object[] arguments) {
+        if (result instanceof PreparedStatement statement
+                && !arguments[0].toString().startsWith("SELECT")) {
+            return proxy(PreparedStatement.class, statement, () -> {});
+        }
+        return result;
     }
 
     private SemaphoreClient client() {
@@ -123,6 +142,31 @@ class DataSourceTest {
             isGone = true;
             assertThatThrownBy(() -> client.admin().create("jobs", 1)).isInstanceOf(BackendUnavailableException.class);
             assertThat(lent).hasValue(0);
+        }
+    }
+
+    /** That of a conflict, that of a failure, and none at all, which stands for an unknown outcome. */
+    @ParameterizedTest
+    @ValueSource(strings = {"40001", "HY000", ""})
+    void aChangeWhoseStatementDoesNotCloseWasMade(String state) {
+        try (SemaphoreClient client = client()) {
+            client.admin().create("first", 1);
+            atClose = new SQLException("the statement does not close", state.isEmpty() ? null : state);
+            assertThat(client.admin().create("jobs", 1)).isTrue();
+        } finally {
+            server.execute("DROP TABLE IF EXISTS counted");
+        }
+        assertThat(lent).hasValue(0);
+    }
+
+    @Test
+    void aChangeWasMadeWhoseConnectionDoesNotSayWhetherItIsClosed() {
+        try (SemaphoreClient client = client()) {
+            isClosedFails = true;
+            assertThat(client.admin().create("jobs", 1)).isTrue();
+            assertThat(lent).hasValue(0);
+        } finally {
+            server.execute("DROP TABLE IF EXISTS counted");
         }
     }
 }
