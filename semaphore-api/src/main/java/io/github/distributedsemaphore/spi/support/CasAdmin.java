@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.spi.support;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.IncompatibleStateException;
@@ -95,7 +96,8 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
     @Override
     public boolean destroy(String name) {
         boolean[] existed = new boolean[1];
-        CasRow left = backend.change(name, null, backend.deadline(), row -> {
+        Deadline end = backend.deadline();
+        CasRow left = backend.change(name, null, end, row -> {
                     existed[0] = row.limit != 0;
                     row.resize(0);
                 })
@@ -105,7 +107,7 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
                 long wait = Math.min(CLOCK_PASSES_MILLIS, left.millisToTend().getAsLong());
                 shield.pause(TimeUnit.MILLISECONDS.toNanos(wait));
             }
-            backend.tend(name);
+            backend.tend(name, end);
         }
         return existed[0];
     }

@@ -325,7 +325,7 @@ public final class CasBackend implements SemaphoreBackend {
                         .execute(() -> {
                             // One that is due earlier does it, and then looks again.
                             if (tended.remove(name, due)) {
-                                tend(name);
+                                tend(name, deadline());
                             }
                         });
             }
@@ -333,12 +333,12 @@ public final class CasBackend implements SemaphoreBackend {
     }
 
     /** Does what {@link #tendLater} is for, now. */
-    void tend(String name) {
+    void tend(String name, Deadline end) {
         if (closed) {
             return;
         }
         try {
-            Outcome outcome = change(name, null, deadline(), CasRow::removeIfGone);
+            Outcome outcome = change(name, null, end, CasRow::removeIfGone);
             tendLater(name, outcome.row().millisToTend());
         } catch (SemaphoreException e) {
             LOG.debug("What is left of semaphore '{}' is looked at later: {}", name, e.toString());

@@ -344,6 +344,17 @@ class CasBackendTest {
         await().until(store::isEmpty);
     }
 
+    /** What is left is removed within the same time: else a call takes twice the time-out. */
+    @Test
+    void aDestructionHasOneDeadline() {
+        ExchangeResult unused = session.exchange(request(take(session, 2)));
+        store.ends.clear();
+
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+
+        assertThat(store.ends.values()).containsOnlyOnce(Thread.currentThread());
+    }
+
     private static ExchangeRequest waiting(List<Hold> giveBack, Integer... wants) {
         return new ExchangeRequest(giveBack, List.of(wants), 10, true);
     }

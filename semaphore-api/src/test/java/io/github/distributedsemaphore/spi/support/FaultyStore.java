@@ -8,6 +8,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -28,6 +29,9 @@ final class FaultyStore implements CasStore {
     private final Deque<Fate> fates = new ArrayDeque<>();
     private final Deque<Change> late = new ArrayDeque<>();
     final AtomicInteger requests = new AtomicInteger();
+    /** The deadlines of requests, and the thread that had each. */
+    final Map<Deadline, Thread> ends = new ConcurrentHashMap<>();
+
     final List<String> hints = new CopyOnWriteArrayList<>();
     private long lastVersion;
     private long clock = 1_800_000_000_000L;
@@ -65,6 +69,7 @@ final class FaultyStore implements CasStore {
     @Override
     public synchronized Entry read(String name, Deadline end) {
         requests.incrementAndGet();
+        ends.put(end, Thread.currentThread());
         return now(name);
     }
 
@@ -76,6 +81,7 @@ final class FaultyStore implements CasStore {
     @Override
     public synchronized Written write(Change change, Deadline end) {
         requests.incrementAndGet();
+        ends.put(end, Thread.currentThread());
         switch (fates.isEmpty() ? Fate.DONE : fates.remove()) {
             case REQUEST_LOST -> throw new OutcomeUnknownException("the request is lost", null);
             case ANSWER_LOST -> {
