@@ -81,7 +81,7 @@ class ManualTimeTest {
         }
         try {
             DistributedSemaphore elsewhere = semaphores.otherProcess().semaphore("exports");
-            for (int round = 0; round < 100; round++) {
+            for (int round = 0; round < 30; round++) {
                 Permit held = elsewhere.tryAcquire().orElseThrow();
                 FutureTask<Permit> waiting = new FutureTask<>(() -> exports.acquire(Duration.ofMillis(200)));
                 Thread caller = new Thread(waiting, "caller");
