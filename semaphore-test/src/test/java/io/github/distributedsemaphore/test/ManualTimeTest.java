@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -108,7 +109,10 @@ class ManualTimeTest {
 
     private void awaitParked(Thread caller) {
         awaitWaiting(1);
-        while (caller.getState() != Thread.State.WAITING) {
+        // It may also wait for a lock, before its wait.
+        while (caller.getState() != Thread.State.WAITING
+                || Arrays.stream(caller.getStackTrace())
+                        .noneMatch(frame -> frame.getClassName().equals(ManualTime.class.getName()))) {
             Thread.onSpinWait();
         }
     }

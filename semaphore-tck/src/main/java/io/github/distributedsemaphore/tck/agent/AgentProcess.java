@@ -32,8 +32,13 @@ final class AgentProcess {
     private static final Set<AgentProcess> OPEN = ConcurrentHashMap.newKeySet();
 
     static {
-        Runtime.getRuntime()
-                .addShutdownHook(new Thread(() -> OPEN.forEach(agent -> agent.end(END)), "tck-agents-tidying"));
+        Runtime.getRuntime().addShutdownHook(new Thread(AgentProcess::endAll, "tck-agents-tidying"));
+    }
+
+    private static void endAll() {
+        // All are killed first, so that none is spared because another one makes trouble.
+        OPEN.forEach(agent -> agent.process.destroyForcibly());
+        OPEN.forEach(agent -> agent.end(END));
     }
 
     private final Process process;

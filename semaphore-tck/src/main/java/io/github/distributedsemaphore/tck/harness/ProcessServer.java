@@ -36,7 +36,15 @@ public final class ProcessServer implements AutoCloseable {
     private static final Set<ProcessServer> OPEN = ConcurrentHashMap.newKeySet();
 
     static {
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> OPEN.forEach(ProcessServer::close), "servers-tidying"));
+        Runtime.getRuntime().addShutdownHook(new Thread(ProcessServer::closeAll, "servers-tidying"));
+    }
+
+    private static void closeAll() {
+        // All are killed first, so that none is spared because another one makes trouble.
+        OPEN.stream()
+                .filter(ProcessServer::isRunning)
+                .forEach(server -> server.family().forEach(ProcessHandle::destroyForcibly));
+        OPEN.forEach(ProcessServer::close);
     }
 
     private final String product;
