@@ -26,6 +26,8 @@ final class ConsulServer {
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
+    private static ConsulServer shared;
+
     private final String address;
     private final String token;
 
@@ -34,13 +36,12 @@ final class ConsulServer {
         this.token = token;
     }
 
-    /** Started when it is wanted first. */
-    private static final class Shared {
-        static final ConsulServer SERVER = find();
-    }
-
-    static ConsulServer shared() {
-        return Shared.SERVER;
+    /** Started when it is wanted first, and tried again by the next test if that failed. */
+    static synchronized ConsulServer shared() {
+        if (shared == null) {
+            shared = find();
+        }
+        return shared;
     }
 
     /** Returns host and port. */
@@ -63,9 +64,8 @@ final class ConsulServer {
 
     private static ConsulServer start() {
         String root = UUID.randomUUID().toString();
-        ConsulAgent agent = ConsulAgent.inMemory(FreePorts.choose(4), root, "-hcl", rights(root, "allow"));
-        Runtime.getRuntime().addShutdownHook(new Thread(agent::close));
-        return agent.server();
+        return ConsulAgent.inMemory(FreePorts.choose(4), root, "-hcl", rights(root, "allow"))
+                .server();
     }
 
     /** Configures rights: those of the token of an operator, and those of whoever has none. */

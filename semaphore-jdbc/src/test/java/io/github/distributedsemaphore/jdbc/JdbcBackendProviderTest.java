@@ -10,9 +10,11 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,6 +24,12 @@ import org.slf4j.LoggerFactory;
 /** What becomes of a URI before there is a connection: the driver, the hosts, and the settings of TLS. */
 class JdbcBackendProviderTest {
     private static final String TLS = "postgresql://localhost/app?";
+
+    /** The JDK looks for drivers once, with the class loader of the thread that is first: not with the poor one of a test here. */
+    @BeforeAll
+    static void allDriversAreKnown() {
+        assertThat(DriverManager.drivers()).hasAtLeastOneElementOfType(org.postgresql.Driver.class);
+    }
 
     /** The system class loader does not have it in an executable jar of Spring Boot and in a WAR. */
     @Test

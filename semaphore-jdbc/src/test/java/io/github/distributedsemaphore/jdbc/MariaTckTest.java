@@ -19,26 +19,26 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 class MariaTckTest extends SemaphoreTck {
     private static final String SETTINGS = "&detection=5s&timeout=3s&poll=20ms";
 
-    /** Started when it is wanted first. The kit looks what is left after all tests, so it ends with the JVM. */
-    private static final class Shared {
-        static final MariaServer SERVER = startShared();
+    private static MariaServer shared;
 
-        private static MariaServer startShared() {
+    /** Started when it is wanted first. The kit looks what is left after all tests, so it ends with the JVM. */
+    private static synchronized MariaServer shared() {
+        if (shared == null) {
             MariaServer server = new MariaServer();
-            Runtime.getRuntime().addShutdownHook(new Thread(server::close));
             server.execute(
                     Dialect.MARIADB.schema("app.semaphores"),
                     "CREATE USER worker IDENTIFIED BY 'worker-77c1-password'",
                     "CREATE USER looker IDENTIFIED BY 'looker-0b9e-password'",
                     "GRANT SELECT, INSERT, UPDATE, DELETE ON app.semaphores TO worker",
                     "GRANT SELECT ON app.semaphores TO looker");
-            return server;
+            shared = server;
         }
+        return shared;
     }
 
     @Override
     public SemaphoreTckHarness harness() {
-        return new Harness(Shared.SERVER);
+        return new Harness(shared());
     }
 
     private static final class Harness extends UriHarness {

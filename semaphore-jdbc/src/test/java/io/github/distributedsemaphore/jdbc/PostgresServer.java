@@ -23,23 +23,18 @@ final class PostgresServer extends DatabaseServer {
 
     private static final Path DEBIAN = Path.of("/usr/lib/postgresql");
 
+    private static PostgresServer shared;
+
     private PostgresServer() {
         super("PostgreSQL", "postgres");
     }
 
-    /** Started when it is wanted first; ends with the JVM. */
-    private static final class Shared {
-        static final PostgresServer SERVER = startShared();
-
-        private static PostgresServer startShared() {
-            PostgresServer server = started();
-            Runtime.getRuntime().addShutdownHook(new Thread(server::close));
-            return server;
+    /** Started when it is wanted first, and tried again by the next test if that failed; ends with the JVM. */
+    static synchronized PostgresServer shared() {
+        if (shared == null) {
+            shared = started();
         }
-    }
-
-    static PostgresServer shared() {
-        return Shared.SERVER;
+        return shared;
     }
 
     /** Starts a new one. */

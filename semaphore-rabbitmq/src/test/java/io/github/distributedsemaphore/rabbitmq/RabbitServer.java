@@ -11,24 +11,28 @@ final class RabbitServer {
     private static final String GIVEN =
             System.getProperty("rabbitmq.uri", System.getenv().getOrDefault("RABBITMQ_URI", ""));
 
+    private static RabbitNode node;
+
     private RabbitServer() {}
 
-    private static final class Shared {
-        static final RabbitNode NODE = start();
-
-        private static RabbitNode start() {
-            if (!RabbitNode.isInstalled()) {
-                throw new IllegalStateException(
-                        "There is no broker to test with: install one (Debian: apt-get install rabbitmq-server; it need"
-                                + " not run), or name one by -Drabbitmq.uri=amqp://user:password@host:port");
-            }
-            return RabbitNode.start();
+    /**
+     * The broker, for what only the process that started it can do. Started when it is wanted first, and tried again by the next
+     * test if that failed.
+     */
+    static synchronized RabbitNode node() {
+        if (node == null) {
+            node = start();
         }
+        return node;
     }
 
-    /** The broker, for what only the process that started it can do. */
-    static RabbitNode node() {
-        return Shared.NODE;
+    private static RabbitNode start() {
+        if (!RabbitNode.isInstalled()) {
+            throw new IllegalStateException(
+                    "There is no broker to test with: install one (Debian: apt-get install rabbitmq-server; it need"
+                            + " not run), or name one by -Drabbitmq.uri=amqp://user:password@host:port");
+        }
+        return RabbitNode.start();
     }
 
     /** The address, without settings. */

@@ -25,6 +25,8 @@ public final class RedisServer implements KitServer {
     private static final Duration START = Duration.ofSeconds(20);
     private static final String SENTINEL = "--sentinel";
 
+    private static RedisServer shared;
+
     private final ProcessServer process = new ProcessServer("redis-server");
     private final String program;
     private final int port;
@@ -37,18 +39,18 @@ public final class RedisServer implements KitServer {
         launch();
     }
 
-    private static final class Shared {
-        static final RedisServer SERVER = start();
-
-        static {
-            Runtime.getRuntime().addShutdownHook(new Thread(SERVER::close, "stop redis-server"));
+    /** Started when it is wanted first, and tried again by the next test if that failed. */
+    private static synchronized RedisServer shared() {
+        if (shared == null) {
+            shared = start();
         }
+        return shared;
     }
 
     /** The address of the server that all tests share: the one given by property or environment, or one of our own. */
     public static String address() {
         String given = System.getProperty("semaphore.redis.uri", System.getenv("SEMAPHORE_REDIS_URI"));
-        return given == null || given.isEmpty() ? Shared.SERVER.uri() : given;
+        return given == null || given.isEmpty() ? shared().uri() : given;
     }
 
     public static RedisServer start(String... options) {

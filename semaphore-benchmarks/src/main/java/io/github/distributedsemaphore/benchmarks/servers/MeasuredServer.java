@@ -25,7 +25,6 @@ public interface MeasuredServer extends AutoCloseable {
 
     /** Starts its process, which ends with this JVM. A message says how to install what is missing. */
     static void start(ProcessServer process, List<String> command, BooleanSupplier serves, String install) {
-        Runtime.getRuntime().addShutdownHook(new Thread(process::close));
         try {
             process.start(command, serves);
         } catch (UncheckedIOException e) {

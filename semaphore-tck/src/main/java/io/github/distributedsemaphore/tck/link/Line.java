@@ -99,10 +99,13 @@ final class Line {
         end(ending, server);
     }
 
-    /** The client is cut off; the server reads what was sent, and then the end. */
+    /**
+     * The client is cut off; the server reads what was sent, and then the end. The client first, or it could have the server's end
+     * before.
+     */
     void endForClient() {
-        end(Ending.FINISH, server);
         end(Ending.RESET, client);
+        end(Ending.FINISH, server);
     }
 
     private static void end(Ending ending, Socket socket) {
