@@ -54,7 +54,10 @@ public abstract class CrossProcessRules {
         String name = tck.create(limit);
         Agent one = tck.agent();
         Agent other = tck.agent();
-        Workload workload = Workload.of(limit, 4, tck.seed()).withLargest(2).withRounds(tck.rounds(5_000, 400), 4_000);
+        Workload workload = Workload.of(limit, 4, tck.seed())
+                .withLargest(2)
+                .withRounds(tck.rounds(5_000, 400), 4_000)
+                .untilHeld(1);
         CompletableFuture<History> first = one.contend(name, workload, "a");
         CompletableFuture<History> second = other.contend(name, workload, "b");
         History here = workload.run(List.of(tck.client().semaphore(name)), tck.recorder("c"));
