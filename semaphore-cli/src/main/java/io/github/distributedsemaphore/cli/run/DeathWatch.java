@@ -130,8 +130,13 @@ final class DeathWatch {
         say("starting");
     }
 
+    /** Names the process of the command. If the shell was killed meanwhile, the command goes on, as it does if that happens later. */
     void watch(long pid) {
-        say("watch " + pid);
+        try {
+            say("watch " + pid);
+        } catch (UncheckedIOException e) {
+            // The command has begun its work. It can still be ended: see signal and kill.
+        }
     }
 
     /**
