@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.cli.run;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
@@ -120,7 +121,8 @@ public final class RunCommand implements Callable<Integer> {
             // From here on there may be a slot to give back; before, a signal may do what it does to any JVM.
             signals.install();
             try (PermitGroup held = acquire(client).orElseThrow(this::noSlotInTime)) {
-                List<Path> locks = SlotLocks.of(semaphore.backend(), name, held.permits());
+                List<Integer> slots = held.permits().stream().map(Permit::slot).toList();
+                List<Path> locks = SlotLocks.of(semaphore.backend(), name, slots);
                 return new GuardedRun(
                                 name, held, locks, signals, spec.commandLine().getErr(), atLeast)
                         .run(command);

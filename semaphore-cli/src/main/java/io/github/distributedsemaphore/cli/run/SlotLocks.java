@@ -1,14 +1,16 @@
 package io.github.distributedsemaphore.cli.run;
 
-import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock file for each slot that this user's {@code semaphore run} has held on this machine. A run's death watch holds the
@@ -21,11 +23,39 @@ import java.util.List;
 final class SlotLocks {
     private SlotLocks() {}
 
-    static List<Path> of(String backend, String name, List<Permit> permits) throws IOException {
+    /** Returns the lock files of some slots. */
+    static List<Path> of(String backend, String name, Collection<Integer> slots) throws IOException {
         Path folder = folder();
-        return permits.stream()
-                .map(permit -> folder.resolve(hash(BackendUri.parse(backend) + "\n" + name + "\n" + permit.slot())))
+        String semaphore = nameSpace(backend, System::getenv) + "\n" + name + "\n";
+        return slots.stream()
+                .map(slot -> folder.resolve(hash(semaphore + slot)))
                 .toList();
+    }
+
+    /**
+     * Returns what tells a semaphore from others of its name: the address, and those settings that are a part of where it is stored.
+     * Runs that differ in a time-out, say, share their locks.
+     */
+    static String nameSpace(String backend, UnaryOperator<@Nullable String> environment) {
+        BackendUri uri = BackendUri.parse(backend);
+        String prefix = uri.text("prefix", uri.scheme().startsWith("redis") ? "semaphore" : "");
+        String directory = uri.scheme().equals("local") && uri.path().isEmpty() ? stateDirectory(environment) : "";
+        return String.join(
+                "\n",
+                uri + directory,
+                prefix,
+                uri.text("dc", ""),
+                uri.text("schema", ""),
+                uri.text("table", "semaphores"));
+    }
+
+    /** The directory that {@code local:} stands for, by the same rules as in the local backend. */
+    private static String stateDirectory(UnaryOperator<@Nullable String> environment) {
+        String state = environment.apply("XDG_STATE_HOME");
+        Path parent = state != null && Path.of(state).isAbsolute()
+                ? Path.of(state)
+                : Path.of(System.getProperty("user.home", ""), ".local", "state");
+        return parent.resolve("distributed-semaphore").toString();
     }
 
     /** Makes the folder if it is missing; see {@link PrivateFolder#prepare}. */
