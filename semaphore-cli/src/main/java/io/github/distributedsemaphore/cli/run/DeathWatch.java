@@ -38,6 +38,9 @@ final class DeathWatch {
     /** For a watch to kill a command: it takes milliseconds. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    /** For the process that takes one lock to start: some five milliseconds, on a machine with time. */
+    private static final Duration PATIENCE_PER_LOCK = Duration.ofMillis(25);
+
     private final String mark;
     private final Process shell;
 
@@ -67,7 +70,7 @@ final class DeathWatch {
         builder.environment().remove(MARK_VARIABLE);
         DeathWatch watch = new DeathWatch(mark, builder.start());
         try {
-            watch.awaitReady();
+            watch.awaitReady(locks.size());
             return watch;
         } catch (CommandFailure | IOException | InterruptedException e) {
             watch.breakOff();
@@ -75,17 +78,23 @@ final class DeathWatch {
         }
     }
 
-    private void awaitReady() throws IOException, InterruptedException {
+    private void awaitReady(int locks) throws IOException, InterruptedException {
+        Duration patience = PATIENCE.plus(PATIENCE_PER_LOCK.multipliedBy(locks));
         try {
-            CompletableFuture.supplyAsync(this::readLine).get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            CompletableFuture.supplyAsync(this::readLine).get(patience.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new CommandFailure(
-                    ExitCodes.NO_SLOT_IN_TIME,
-                    "the command of this slot's former holder is still running after " + PATIENCE.toSeconds()
-                            + " s; 'ps' shows it, with SEMAPHORE_RUN in its environment");
+            throw new CommandFailure(ExitCodes.NO_SLOT_IN_TIME, notReady(locks, patience.toSeconds()));
         } catch (ExecutionException e) {
             throw new IOException("the shell that watches over the command did not start", e);
         }
+    }
+
+    private static String notReady(int locks, long seconds) {
+        String shown = "'ps' shows it, with SEMAPHORE_RUN in its environment";
+        return locks == 1
+                ? "the command of this slot's former holder is still running after " + seconds + " s; " + shown
+                : "the locks of these " + locks + " slots were not all free after " + seconds
+                        + " s; if a former holder's command is still running, " + shown;
     }
 
     private String readLine() {

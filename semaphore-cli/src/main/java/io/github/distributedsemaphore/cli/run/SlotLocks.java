@@ -23,12 +23,16 @@ import org.jspecify.annotations.Nullable;
 final class SlotLocks {
     private SlotLocks() {}
 
-    /** Returns the lock files of some slots. */
+    /**
+     * Returns the lock files of some slots. Whatever the order of the slots, the files come in one order, in which all runs take
+     * the locks: else two watches could wait for each other without end.
+     */
     static List<Path> of(String backend, String name, Collection<Integer> slots) throws IOException {
         Path folder = folder();
         String semaphore = nameSpace(backend, System::getenv) + "\n" + name + "\n";
         return slots.stream()
                 .map(slot -> folder.resolve(hash(semaphore + slot)))
+                .sorted()
                 .toList();
     }
 

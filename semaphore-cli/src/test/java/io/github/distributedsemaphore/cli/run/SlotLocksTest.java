@@ -53,7 +53,10 @@ class SlotLocksTest {
     }
 
     @Test
-    void everySlotHasALockOfItsOwn() throws IOException {
-        assertThat(SlotLocks.of("redis://h", "jobs", List.of(1, 2, 3))).doesNotHaveDuplicates();
+    void everySlotHasALockOfItsOwnAndAllRunsTakeThemInOneOrder() throws IOException {
+        List<Path> locks = SlotLocks.of("redis://h", "jobs", List.of(1, 2, 3, 4));
+
+        assertThat(locks).doesNotHaveDuplicates();
+        assertThat(SlotLocks.of("redis://h", "jobs", List.of(4, 2, 1, 3))).isEqualTo(locks);
     }
 }
