@@ -89,6 +89,9 @@ final class LauncherTest {
         assertThat(inLocale(call, "LC_ALL=")).isEqualTo("ü nü LC_ALL=\n");
         assertThat(inLocale(call, "LANG=POSIX")).isEqualTo("ü nü ");
         assertThat(inLocale(call, "LC_ALL=C.UTF-8")).isEqualTo("ü nü LC_ALL=C.UTF-8\n");
+        // Locales that no machine has.
+        assertThat(inLocale(call, "LC_ALL=xx_XX.UTF-8")).isEqualTo("ü nü LC_ALL=xx_XX.UTF-8\n");
+        assertThat(inLocale(call, "LC_CTYPE=xx", "LANG=C.UTF-8")).isEqualTo("ü nü ");
     }
 
     @Test

@@ -276,13 +276,16 @@ final class LiveCommandsTest {
         }
     }
 
-    @Test
-    void whereTheUsersLocaleHasNoCharacterSetTheTerminalGetsAscii() throws IOException {
+    /** As with all programs, the name of the locale counts, also on a machine that does not have the locale. */
+    @ParameterizedTest
+    @CsvSource({"=C, C, j k select", "none, C, j k select", "none, en_US.UTF-8, \u2191\u2193 select"})
+    void theTerminalGetsWhatTheUsersLocaleHas(String usersLcAll, String lang, String keys) throws IOException {
         // As bin/semaphore calls it, for the sake of the names that a command line has.
-        Process terminal = terminal(Map.of("LC_ALL", "C.UTF-8", Terminal.USERS_LOCALE, "=C"));
+        Process terminal =
+                terminal(Map.of("LC_ALL", "C.UTF-8", Terminal.USERS_LOCALE, usersLcAll, "LC_CTYPE", "", "LANG", lang));
         try {
             await().until(() -> semaphore.file("screen").contains("q quit"));
-            assertThat(semaphore.file("screen")).contains("j k select");
+            assertThat(semaphore.file("screen")).contains(keys);
             type(terminal, "q");
             await().until(() -> semaphore.file("over").equals("over\n"));
         } finally {

@@ -118,10 +118,11 @@ final class RawTerminal implements AutoCloseable {
                 ZoneId.systemDefault());
     }
 
-    /** By the environment, as for all programs of a terminal. */
+    /** By the environment, as for all programs of a terminal. Where {@code bin/semaphore} set LC_ALL, the user's counts. */
     private static Charset charset() {
-        return Stream.of(Terminal.USERS_LOCALE, "LC_ALL", "LC_CTYPE", "LANG")
-                        .map(System::getenv)
+        String users = System.getenv(Terminal.USERS_LOCALE);
+        String all = users == null ? System.getenv("LC_ALL") : users.startsWith("=") ? users.substring(1) : "";
+        return Stream.of(all, System.getenv("LC_CTYPE"), System.getenv("LANG"))
                         .filter(value -> value != null && !value.isEmpty())
                         .findFirst()
                         .filter(value -> UTF_8.matcher(value).matches())
