@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -97,14 +98,15 @@ final class LocalAdmin implements BackendAdmin {
             if (Files.isDirectory(operation.directory()) && isThere(operation, limit)) {
                 return false;
             }
-            while (true) {
+            do {
                 PrivateFiles.createDirectory(operation.directory());
                 Optional<Boolean> created = operation.underMutex(() -> Optional.of(createIfMissing(operation, limit)));
                 if (created.isPresent()) {
                     return created.get();
                 }
                 // Somebody destroyed just now what was left there, with the directory: again.
-            }
+            } while (operation.call.nanosLeft() > 0);
+            throw new NoSuchFileException(operation.directory().toString(), null, "it is deleted again and again");
         });
     }
 

@@ -38,12 +38,20 @@ final class PrivateFiles {
 
     private PrivateFiles() {}
 
-    /** Makes an empty file if there is none. */
+    /**
+     * Makes an empty file if there is none.
+     *
+     * @throws IncompatibleStateException if there is a link that leads nowhere: nothing can be made there, nor opened
+     */
     static void createFile(Path file) throws IOException {
         try {
             Files.createFile(file, FILE);
         } catch (FileAlreadyExistsException e) {
-            // As wanted.
+            if (Files.isSymbolicLink(file) && Files.notExists(file)) {
+                throw new IncompatibleStateException(
+                        file + " is a link that leads nowhere, but a file of the semaphore is kept there: move it away",
+                        e);
+            }
         } catch (FileSystemException e) {
             Path directory = Objects.requireNonNull(file.getParent());
             requireDirectoryOrNothing(directory);

@@ -8,6 +8,7 @@ import static io.github.distributedsemaphore.local.Local.takeOne;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -23,6 +24,7 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -203,6 +205,25 @@ class StoredStateTest {
                 .hasMessageContaining("epochs");
         assertThat(takeHolds(session, 2)).hasSize(2);
         assertThat(admin.names()).doesNotContain("new");
+    }
+
+    @Test
+    void aTableThatIsALinkToNowhereIsRefusedByAll() throws IOException {
+        Path table = jobs.resolve("table");
+        Files.delete(jobs.resolve("limit"));
+        Files.delete(table);
+        Files.createSymbolicLink(table, directory.resolve("nowhere"));
+
+        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+            for (ThrowableAssert.ThrowingCallable call : List.<ThrowableAssert.ThrowingCallable>of(
+                    () -> admin.create("jobs", 2), () -> admin.destroy("jobs"), () -> take(session, 1))) {
+                assertThatThrownBy(call)
+                        .isInstanceOf(IncompatibleStateException.class)
+                        .hasMessageContaining(table.toString());
+            }
+        });
+        assertThat(table).isSymbolicLink();
+        othersWork();
     }
 
     @Test
