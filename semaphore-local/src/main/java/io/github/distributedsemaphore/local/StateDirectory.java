@@ -19,6 +19,9 @@ final class StateDirectory {
     /** How many epochs a semaphore draws at a time for each of its slots. */
     static final long BLOCK = 1L << 20;
 
+    /** The highest block whose epochs can all be read again once they are stored. */
+    private static final long HIGHEST_BLOCK = StoredText.HIGHEST_NUMBER / BLOCK - 1;
+
     private static final String FORMAT = "format";
     private static final String EPOCHS = "epochs";
 
@@ -149,11 +152,12 @@ final class StateDirectory {
         lock(call);
         try {
             Path file = path.resolve(EPOCHS);
-            String repair = "put back the file, or, if no fence of old counts any more, delete it";
+            String repair = "put back the file, or, if no fence of old counts any more, delete it; next is at most "
+                    + HIGHEST_BLOCK;
             // Where somebody removed the whole state, epochs go on above those of old: time has passed, and faster than
             // a block a second nobody draws for long.
             long block = StoredText.read(file, EPOCHS, EPOCHS_VERSION, repair)
-                    .map(text -> text.number(file, "next", 0, Long.MAX_VALUE, repair))
+                    .map(text -> text.number(file, "next", 0, HIGHEST_BLOCK, repair))
                     .orElseGet(() -> Instant.now().getEpochSecond());
             new StoredText(EPOCHS, EPOCHS_VERSION, Map.of("next", block + 1)).replace(file, call.shield());
             return block * BLOCK;

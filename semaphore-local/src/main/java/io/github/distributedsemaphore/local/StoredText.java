@@ -22,6 +22,9 @@ import java.util.Optional;
 record StoredText(String kind, int version, Map<String, ?> values) {
     private static final int MAX_SIZE = 4096;
 
+    /** The highest number that is read: of 18 digits. */
+    static final long HIGHEST_NUMBER = 999_999_999_999_999_999L;
+
     private static String title(String kind, int version) {
         return "distributed-semaphore " + kind + " " + version;
     }

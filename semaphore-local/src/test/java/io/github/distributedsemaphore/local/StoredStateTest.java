@@ -184,6 +184,25 @@ class StoredStateTest {
     }
 
     @Test
+    void aTableThatIsALinkToNowhereIsRefusedByAll() throws IOException {
+        Path table = jobs.resolve("table");
+        Files.delete(jobs.resolve("limit"));
+        Files.delete(table);
+        Files.createSymbolicLink(table, directory.resolve("nowhere"));
+
+        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+            for (ThrowableAssert.ThrowingCallable call : List.<ThrowableAssert.ThrowingCallable>of(
+                    () -> admin.create("jobs", 2), () -> admin.destroy("jobs"), () -> take(session, 1))) {
+                assertThatThrownBy(call)
+                        .isInstanceOf(IncompatibleStateException.class)
+                        .hasMessageContaining(table.toString());
+            }
+        });
+        assertThat(table).isSymbolicLink();
+        othersWork();
+    }
+
+    @Test
     void aFileInPlaceOfTheDirectoryIsRefused() throws IOException {
         Path file = directory.resolve("n-taken");
         Files.writeString(file, "mine");
@@ -205,25 +224,6 @@ class StoredStateTest {
                 .hasMessageContaining("epochs");
         assertThat(takeHolds(session, 2)).hasSize(2);
         assertThat(admin.names()).doesNotContain("new");
-    }
-
-    @Test
-    void aTableThatIsALinkToNowhereIsRefusedByAll() throws IOException {
-        Path table = jobs.resolve("table");
-        Files.delete(jobs.resolve("limit"));
-        Files.delete(table);
-        Files.createSymbolicLink(table, directory.resolve("nowhere"));
-
-        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
-            for (ThrowableAssert.ThrowingCallable call : List.<ThrowableAssert.ThrowingCallable>of(
-                    () -> admin.create("jobs", 2), () -> admin.destroy("jobs"), () -> take(session, 1))) {
-                assertThatThrownBy(call)
-                        .isInstanceOf(IncompatibleStateException.class)
-                        .hasMessageContaining(table.toString());
-            }
-        });
-        assertThat(table).isSymbolicLink();
-        othersWork();
     }
 
     @Test
@@ -362,6 +362,26 @@ class StoredStateTest {
             }
             assertThat(last).isGreaterThan(1L << 53);
         }
+    }
+
+    private void storeNextBlock(long next) throws IOException {
+        Files.writeString(directory.resolve("epochs"), "distributed-semaphore epochs 1\nnext=" + next + "\n");
+    }
+
+    /** All epochs of a block have to be of 18 digits at most, as far as files are read. */
+    @Test
+    void anOperatorCanRaiseTheNextBlockToTheHighestThatIsReadAndNoFurther() throws IOException {
+        long highest = 953_674_316_405L;
+        storeNextBlock(highest + 1);
+        assertThatThrownBy(() -> admin.create("far", 1))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("next is at most " + highest);
+        storeNextBlock(highest);
+        admin.create("far", 1);
+        try (BackendSession far = session(backend, "far")) {
+            assertThat(takeOne(far).lastEpoch()).isBetween(highest << 20, 999_999_999_999_999_999L);
+        }
+        assertThat(admin.describe("far").orElseThrow().limit()).isEqualTo(1);
     }
 
     @Test
