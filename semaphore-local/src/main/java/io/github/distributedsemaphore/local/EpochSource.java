@@ -25,6 +25,7 @@ final class EpochSource {
     private final Path directory;
     private final Call call;
     private LimitFile limit;
+    private boolean drawn;
 
     EpochSource(StateDirectory state, Path directory, LimitFile limit, Call call) {
         this.state = state;
@@ -66,10 +67,15 @@ final class EpochSource {
         return limit.base() + StateDirectory.BLOCK;
     }
 
+    /** Draws once for the whole operation: that block is above what any slot has had, and longer than what the slots can want. */
     private void drawBlock() throws IOException {
+        if (drawn) {
+            return;
+        }
         // Waits for the disk, and for other semaphores.
         call.requireWaiting();
         limit = new LimitFile(limit.limit(), state.drawEpochs(call), BOOT);
         limit.write(directory, call.shield());
+        drawn = true;
     }
 }

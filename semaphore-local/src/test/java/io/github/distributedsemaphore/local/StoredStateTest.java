@@ -384,6 +384,17 @@ class StoredStateTest {
         assertThat(admin.describe("far").orElseThrow().limit()).isEqualTo(1);
     }
 
+    /** Each draw waits for the disk four times. */
+    @Test
+    void oneBlockOfEpochsIsDrawnForAllSlotsOfALostTable() throws IOException {
+        admin.resize("jobs", 10);
+        storeNextBlock(1L << 33);
+        Files.delete(jobs.resolve("table"));
+
+        assertThat(takeHolds(session, 10)).extracting(Hold::epoch).containsOnly(1L << 53);
+        assertThat(directory.resolve("epochs")).content().contains("next=" + ((1L << 33) + 1) + "\n");
+    }
+
     @Test
     void aHolderNoticesThatItsEntryIsGoneOrAnothers() throws IOException {
         List<Hold> holds = takeHolds(session, 2);
