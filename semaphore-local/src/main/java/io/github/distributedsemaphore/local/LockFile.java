@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockFile {
     private static final String PROPERTY = "io.github.distributedsemaphore.local.open";
+    private static final int MOST_ATTEMPTS = 100;
 
     /** The open descriptors of each file, by its key, and which of them are still needed. */
     private static final ConcurrentHashMap<Object, Map<RandomAccessFile, Boolean>> OPEN = openInThisProcess();
@@ -50,17 +52,31 @@ final class LockFile {
      * @throws NoSuchFileException if its directory does not exist
      */
     static LockFile open(Path path) throws IOException {
-        while (true) {
+        for (int attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
             PrivateFiles.createFile(path);
+            LockFile opened = openExisting(path);
+            if (opened != null) {
+                return opened;
+            }
+        }
+        throw new FileSystemException(path.toString(), null, "it is deleted or replaced again and again");
+    }
+
+    /** Opens a file that was there just now; null if somebody has deleted or replaced it. */
+    private static @Nullable LockFile openExisting(Path path) throws IOException {
+        try {
             Object key = PrivateFiles.key(path);
             RandomAccessFile file = PrivateFiles.open(path);
             note(key, file, true);
             if (PrivateFiles.leadsTo(path, key)) {
                 return new LockFile(path, key, file);
             }
-            // It was replaced meanwhile, and which of the two is open is not known.
+            // Which of the two is open is not known.
             note(key, file, false);
+        } catch (NoSuchFileException e) {
+            // Whether the directory is gone too, the next attempt to make the file tells.
         }
+        return null;
     }
 
     /** Notes whether a descriptor is needed; closes all descriptors of a file of which none is. */

@@ -30,6 +30,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
@@ -90,6 +91,34 @@ class StoredStateTest {
         } finally {
             over.set(true);
             maker.get();
+        }
+    }
+
+    /** All wants were answered with MISSING then, although the semaphore was there. */
+    @Test
+    void aTableThatIsDeletedWhileItIsOpenedIsMadeAgain() throws Exception {
+        Path file = directory.resolve("table");
+        AtomicInteger round = new AtomicInteger();
+        AtomicBoolean over = new AtomicBoolean();
+        FutureTask<Void> deleter = new FutureTask<>(() -> {
+            int last = 0;
+            while (!over.get()) {
+                int current = round.get();
+                if (current != last && Files.deleteIfExists(file)) {
+                    last = current;
+                }
+            }
+            return null;
+        });
+        new Thread(deleter, "deleter").start();
+        try {
+            for (int i = 1; i <= 5_000; i++) {
+                round.set(i);
+                LockFile.open(file).close();
+            }
+        } finally {
+            over.set(true);
+            deleter.get();
         }
     }
 
