@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.local;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -113,8 +114,14 @@ final class StateDirectory {
         return watch;
     }
 
-    /** Returns what the clients of this process share about a semaphore; to be given back by {@link #release}. */
+    /**
+     * Returns what the clients of this process share about a semaphore; to be given back by {@link #release}. Until then this
+     * directory is in use too: the watch has to last as long as what the next client may share.
+     */
     SharedSemaphore use(String name) {
+        if (!IN_USE.useAgain(key, this)) {
+            throw new BackendUnavailableException("State directory " + path + ": the client has been closed", null);
+        }
         String directory = LocalNames.encode(name);
         return SharedSemaphore.IN_USE.use(
                 List.of(key, directory), () -> new SharedSemaphore(name, path.resolve(directory), watch));
@@ -123,6 +130,7 @@ final class StateDirectory {
     void release(SharedSemaphore shared) {
         SharedSemaphore.IN_USE.release(
                 List.of(key, String.valueOf(shared.directory().getFileName())), SharedSemaphore::close);
+        close();
     }
 
     /** Returns the names of the semaphores, in no order. */

@@ -35,6 +35,21 @@ final class UseCounts<V> {
         }
     }
 
+    /** Begins one more use of a thing; false if it has ended. */
+    boolean useAgain(Object key, V value) {
+        lock.lock();
+        try {
+            Entry<V> entry = entries.get(key);
+            if (entry == null || entry.value != value) {
+                return false;
+            }
+            entry.users++;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Ends one use; the last one ends the thing, before another user can create it again. */
     void release(Object key, Consumer<V> end) {
         lock.lock();

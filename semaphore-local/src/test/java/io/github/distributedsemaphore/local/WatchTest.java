@@ -6,6 +6,7 @@ import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -13,7 +14,10 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -155,6 +159,36 @@ class WatchTest {
                 .filteredOn(thread -> !before.contains(thread))
                 .extracting(Thread::getName)
                 .doesNotContain("semaphore-local-watch");
+    }
+
+    @Test
+    void aClientIsHintedThatFollowsOneWhoseLastOperationIsUnderWay() throws Exception {
+        waiter.close();
+        holder.close();
+        FileMutex table = new FileMutex(directory.resolve("n-jobs/table"));
+        FutureTask<Optional<SemaphoreDescription>> operation =
+                new FutureTask<>(() -> backend.admin().describe("jobs"));
+        BackendSession follower;
+        try (Call call = Call.within(Duration.ofSeconds(1))) {
+            assertThat(table.lock(call)).isTrue();
+            new Thread(operation, "operation").start();
+            while (SharedSemaphore.IN_USE.size() == 0 && !operation.isDone()) {
+                Thread.onSpinWait();
+            }
+            backend.close();
+            backend = Local.open(directory);
+            follower = session(backend, "jobs");
+            table.unlock();
+        } finally {
+            table.close();
+        }
+        assertThat(operation.get()).isPresent();
+
+        follower.watch(hints::release);
+        Files.createFile(directory.resolve("n-jobs/released"));
+        assertThat(hinted()).isTrue();
+        follower.close();
+        assertThat(StateDirectory.IN_USE.size()).isEqualTo(1);
     }
 
     @Test
