@@ -29,11 +29,11 @@ provide_maven() {
   export -f mvn
 }
 
-# missing_packages COMMAND...: the Debian packages of a JDK, of Maven, and of those commands that are not on the PATH. Each
-# command here bears the name of its package.
+# missing_packages COMMAND...: the Debian packages of a JDK, of Maven, and of those commands that are not on the PATH, nor where
+# Debian has servers, which an ordinary user's PATH leaves out. Each command here bears the name of its package.
 missing_packages() {
   (($(java_major) >= MIN_JAVA)) || echo "openjdk-$MIN_JAVA-jdk-headless"
-  local command
+  local command PATH=$PATH:/usr/sbin:/sbin
   for command in mvn "$@"; do
     command -v "$command" >/dev/null || echo "${command/#mvn/maven}"
   done
