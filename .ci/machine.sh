@@ -99,16 +99,18 @@ is_newer_than_sources() {
 # build_without_checks STAMP MODULE OPTION...: packages a module and what it needs, with a progress line on a terminal, and
 # none of the checks that ./verify is for.
 build_without_checks() {
-  local stamp=$1 module=$2 log start=$SECONDS build
+  local stamp=$1 module=$2 log start=$SECONDS build maven
   shift 2
   log=$(mktemp)
   touch "$log.start"
-  mvn --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
+  # The file and not the function: its process becomes the JVM.
+  maven=$(type -P mvn) || maven=$MAVEN_WRAPPER
+  "$maven" --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
     -Denforcer.skip package </dev/null >"$log" 2>&1 &
   build=$!
-  # Ctrl-C does not reach a command in the background. Where mvn is a function, that command is a shell, and Maven its child.
+  # Ctrl-C does not reach a command in the background.
   # shellcheck disable=SC2064 # the names are of now
-  trap "kill \$(pgrep -P $build) $build 2>/dev/null || true; rm -f '$log' '$log.start'; exit 130" INT TERM
+  trap "kill $build 2>/dev/null || true; rm -f '$log' '$log.start'; exit 130" INT TERM
   while kill -0 "$build" 2>/dev/null; do
     if [[ -t 1 ]]; then printf '\r%s: building, %d s ' "$TOOL" $((SECONDS - start)); fi
     sleep 0.5
