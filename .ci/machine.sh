@@ -96,6 +96,22 @@ is_newer_than_sources() {
   [[ -e $stamp && -z $(find "$@" -newer "$stamp" -print -quit) ]]
 }
 
+# lock_build: keeps apart two builds of this checkout, which would write the same files. The lock, on the checkout's folder, lasts until
+# unlock_build or the end of this script. Maven is started without it (9<&-): its children may outlive the script.
+lock_build() {
+  local status=0
+  command -v flock >/dev/null || return 0
+  exec 9<.
+  # Another code than 1: there are no locks on folders here.
+  flock -n 9 2>/dev/null || status=$?
+  if ((status == 1)); then
+    say "another build of this checkout is under way; waiting for its end" >&2
+    flock 9
+  fi
+}
+
+unlock_build() { exec 9<&-; }
+
 # build_without_checks STAMP MODULE OPTION...: packages a module and what it needs, with a progress line on a terminal, and
 # none of the checks that ./verify is for.
 build_without_checks() {
@@ -106,7 +122,7 @@ build_without_checks() {
   # The file and not the function: its process becomes the JVM.
   maven=$(type -P mvn) || maven=$MAVEN_WRAPPER
   "$maven" --batch-mode --quiet --projects "$module" --also-make "$@" -Dmaven.javadoc.skip -Dspotless.check.skip \
-    -Denforcer.skip package </dev/null >"$log" 2>&1 &
+    -Denforcer.skip package </dev/null >"$log" 2>&1 9<&- &
   build=$!
   # Ctrl-C does not reach a command in the background.
   # shellcheck disable=SC2064 # the names are of now
@@ -128,14 +144,22 @@ build_without_checks() {
   say "built in $((SECONDS - start)) s"
 }
 
+readonly COMMAND_STAMP=semaphore-cli/target/quickstart.stamp
+
+has_command() {
+  [[ -e semaphore-cli/target/semaphore-cli.jar ]] &&
+    is_newer_than_sources "$COMMAND_STAMP" pom.xml .mvn semaphore-*/pom.xml semaphore-*/src/main
+}
+
 # provide_command: builds the semaphore command, without the tests, unless that is done and no source has changed since.
 provide_command() {
-  local stamp=semaphore-cli/target/quickstart.stamp
-  if [[ -e semaphore-cli/target/semaphore-cli.jar ]] &&
-    is_newer_than_sources "$stamp" pom.xml .mvn semaphore-*/pom.xml semaphore-*/src/main; then
+  if has_command; then
     say "built already, nothing has changed since"
-  else
-    install_missing
-    build_without_checks "$stamp" semaphore-cli -Dmaven.test.skip
+    return
   fi
+  install_missing
+  lock_build
+  # Another build may have made it while this one waited.
+  has_command || build_without_checks "$COMMAND_STAMP" semaphore-cli -Dmaven.test.skip
+  unlock_build
 }
