@@ -148,6 +148,10 @@ final class PostgresServer extends DatabaseServer {
                 // Its workers come and go, while the kit stops all processes of the server.
                 "-c",
                 "autovacuum=off",
+                // Tests kill the server and not the machine, so what it wrote stays. A disk that others keep busy would
+                // be waited for.
+                "-c",
+                "fsync=off",
                 "-c",
                 "shared_buffers=32MB");
         process.start(command, this::serves);
