@@ -105,6 +105,9 @@ final class Wakeups {
         watch = opened;
         if (opened == null) {
             watchAgain = Deadline.at(environment.nanoTime() + Math.min(recheckNanos, WATCH_AGAIN_NANOS));
+        } else {
+            // Its waiters may have left meanwhile, or be served now without another refusal, which would set the timer.
+            arm(Deadline.at(environment.nanoTime() + LINGER_NANOS));
         }
     }
 

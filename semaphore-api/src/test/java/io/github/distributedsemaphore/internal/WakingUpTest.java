@@ -189,6 +189,43 @@ class WakingUpTest {
     }
 
     @Test
+    void aWatchThatOpensAfterItsLastWaiterLeftIsClosed() {
+        Stage stage = new Stage(2);
+        Permit mine = stage.take();
+        stage.takeAsOther();
+        stage.before("watch", () -> stage.passMillis(1_100));
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofMillis(400));
+        stage.passMillis(2_000);
+        assertThat(waiting).isCompletedExceptionally();
+
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).isEqualTo(2);
+        assertThat(mine.isValid()).isTrue();
+    }
+
+    @Test
+    void aWatchThatOpensForAnotherWaiterWhichIsServedAtOnceIsClosed() {
+        Stage stage = new Stage(1);
+        Permit other = stage.takeAsOther();
+        List<CompletableFuture<Permit>> late = new ArrayList<>();
+        stage.before("watch", () -> {
+            stage.passMillis(1_100);
+            late.add(stage.semaphore.acquireAsync());
+            other.release();
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofMillis(400));
+        stage.passMillis(2_000);
+        assertThat(waiting).isCompletedExceptionally();
+        late.get(0).join().close();
+
+        stage.takeAsOther();
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(stage.calls("watch")).isEqualTo(2);
+    }
+
+    @Test
     void theWatchIsKeptFromOneWaiterToTheNext() {
         Stage stage = new Stage(1, "recheck=40ms");
         Permit other = stage.takeAsOther();
