@@ -13,7 +13,10 @@ import org.slf4j.LoggerFactory;
 final class Wakeups {
     private static final Logger LOG = LoggerFactory.getLogger(Wakeups.class);
 
-    /** A watch outlasts its last waiter by this, so that a busy semaphore does not open one for each. */
+    /**
+     * A watch outlasts its last waiter by this, so that a busy semaphore does not open one for each. If that waiter was served, the time
+     * counts from the next run of the timer, which is up to {@code recheck} away: a client that was served soon comes back.
+     */
     private static final long LINGER_NANOS = 50_000_000;
 
     /** An adapter whose earliest time is past already is not asked without a pause. */
@@ -168,7 +171,7 @@ final class Wakeups {
         timer = combiner.later(this::onTimer, instant.nanosFrom(environment.nanoTime()));
     }
 
-    /** Nobody waits any more. */
+    /** Nobody waits any more, and the last one was not served. */
     void lastWaiterLeft() {
         idle = false;
         if (watch != null) {
