@@ -74,7 +74,7 @@ class PlantedBugsTest {
                     "2.1",
                     "had waited for five seconds",
                     "CasSession.java",
-                    ".recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))",
+                    ".recheck(backend.recheck(outcome).earlier(nextLook(plan)))",
                     ".recheck(backend.recheck(outcome))"),
             in(
                     "idle connections stay when the client closes",

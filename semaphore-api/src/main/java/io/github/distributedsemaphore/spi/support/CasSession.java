@@ -32,6 +32,9 @@ final class CasSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(CasSession.class);
     private static final SecureRandom RANDOM = new SecureRandom();
 
+    /** Nobody calls a client that found no room to say that it waits. A slot may be free beside it for so long. */
+    private static final Duration UNLISTED_LOOKS_AFTER = Duration.ofSeconds(1);
+
     private final CasBackend backend;
     private final String name;
     private final String id;
@@ -62,6 +65,9 @@ final class CasSession implements BackendSession {
         private final Set<Hold> lost = new HashSet<>();
         private final List<Answer> answers = new ArrayList<>();
 
+        /** Whether a caller was refused that goes on waiting. */
+        private boolean waits;
+
         Plan(ExchangeRequest request) {
             this.request = request;
         }
@@ -79,14 +85,14 @@ final class CasSession implements BackendSession {
                 // Whoever waits comes before callers of this client that wait.
                 row.call();
             }
-            boolean listed = false;
+            waits = false;
             for (int i = 0; i < request.wants().size(); i++) {
-                boolean waits = request.waiting() && i >= request.attempts();
+                boolean goesOn = request.waiting() && i >= request.attempts();
                 int permits = request.wants().get(i);
-                Answer answer = row.grant(id, backend.settings.self(), permits, request.epochs(), waits);
+                Answer answer = row.grant(id, backend.settings.self(), permits, request.epochs(), goesOn);
                 answers.add(answer);
-                if (waits && answer == Answer.FULL && !listed) {
-                    listed = true;
+                if (goesOn && answer == Answer.FULL && !waits) {
+                    waits = true;
                     row.waits(id, permits, again);
                 }
             }
@@ -155,18 +161,21 @@ final class CasSession implements BackendSession {
         return ExchangeResult.of(List.copyOf(plan.answers))
                 .lost(plan.lost)
                 .validUntil(outcome.validUntil())
-                .recheck(listed ? backend.recheck(outcome).earlier(sayAgain()) : backend.recheck(outcome))
+                .recheck(backend.recheck(outcome).earlier(nextLook(plan)))
                 .othersWaiting(outcome.row().othersWait(id))
                 .sent(outcome.seen().sent())
                 .build();
     }
 
     /**
-     * When a client that waits looks again, for nobody calls it after the end of its line. A look repeats a line that is older than half
-     * of its time, so that there is time for one more.
+     * When a client that waits looks again, however seldom it asks of its own accord: nobody calls it after the end of its line, or if
+     * there was no room for one. A look repeats a line that is older than half of its time, so that there is time for one more.
      */
-    private static Deadline sayAgain() {
-        return Deadline.after(System.nanoTime(), Duration.ofMillis(CasRow.WAITS_MILLIS * 3 / 8));
+    private Deadline nextLook(Plan plan) {
+        if (listed) {
+            return Deadline.after(System.nanoTime(), Duration.ofMillis(CasRow.WAITS_MILLIS * 3 / 8));
+        }
+        return plan.waits ? Deadline.after(System.nanoTime(), UNLISTED_LOOKS_AFTER) : Deadline.NEVER;
     }
 
     private CasBackend.Outcome change(CasBackend.@Nullable Seen known, Duration time, Consumer<CasRow> body) {

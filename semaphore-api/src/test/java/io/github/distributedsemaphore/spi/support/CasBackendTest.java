@@ -387,6 +387,24 @@ class CasBackendTest {
         assertThat(refused.recheck().nanosFrom(System.nanoTime())).isLessThanOrEqualTo(2_000_000_000L);
     }
 
+    /** Nobody calls it, for it has no line. The bound of a wake-up does not depend on how often a client asks of its own accord. */
+    @Test
+    void aWaiterThatFindsNoPlaceAsksAgainWithinASecond() {
+        List<Hold> unused = take(session, 2);
+        for (int i = 0; i < 16; i++) {
+            BackendSession unusedWaiter = waiter(1);
+        }
+        BackendSession last = client().open("jobs", new Silent());
+
+        ExchangeResult refused = last.exchange(waiting(List.of(), 1));
+
+        assertThat(refused.recheck().nanosFrom(System.nanoTime())).isLessThanOrEqualTo(1_000_000_000L);
+        ExchangeResult attempt = last.exchange(request(List.of(), 1));
+        assertThat(attempt.recheck().nanosFrom(System.nanoTime()))
+                .as("of one that does not wait")
+                .isGreaterThan(1_000_000_000L);
+    }
+
     @Test
     void whatIsFreedIsKeptForTheFirstThatWaits() {
         List<Hold> held = take(session, 2);
