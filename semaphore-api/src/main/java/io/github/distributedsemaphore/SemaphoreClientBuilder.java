@@ -32,7 +32,7 @@ public final class SemaphoreClientBuilder {
     }
 
     SemaphoreClientBuilder(SemaphoreBackend backend) {
-        this.uri = BackendUri.parse(backend.guarantees().backend() + ":");
+        this.uri = BackendUri.of(backend.guarantees().backend());
         this.backend = backend;
     }
 

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** From a URI and settings to a client, and the names it takes. */
 class ClientsTest {
@@ -104,6 +107,23 @@ class ClientsTest {
         assertThatThrownBy(() -> SemaphoreClient.builder(new Starved()).connect())
                 .isInstanceOf(OutOfMemoryError.class);
         assertThat(closed).hasValue(1);
+    }
+
+    /** An adapter may have any name, also one that no scheme of a URI could be. */
+    @ParameterizedTest
+    @ValueSource(strings = {"my_store", "My Store", "50%?a=b"})
+    void theNameOfABackendIsTakenAsItIs(String name) {
+        SemaphoreBackend backend = new MemoryBackend(new MemoryServer(), new HolderInfo("host", 1, "")) {
+            @Override
+            public Guarantees guarantees() {
+                return GuaranteesBuilder.of(name).sizes(255, 1_000).build();
+            }
+        };
+        SemaphoreClient.builder(backend).set("recheck", "2s").connect().close();
+        assertThatThrownBy(() ->
+                        SemaphoreClient.builder(backend).set("rechek", "2s").connect())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("rechek", "for " + name + ":");
     }
 
     @Test

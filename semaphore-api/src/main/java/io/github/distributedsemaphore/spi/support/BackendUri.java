@@ -90,6 +90,16 @@ public final class BackendUri {
         return uri;
     }
 
+    /**
+     * Takes the place of a URI for a backend that was made without one: it carries settings, which {@link #set} adds.
+     *
+     * @param backend the name of the backend for messages, of any characters
+     * @return one without hosts and path
+     */
+    public static BackendUri of(String backend) {
+        return new BackendUri(backend, "", "", "");
+    }
+
     /** Whether the question mark seems to be a part of a password. A setting that ends with an address of somebody is none. */
     private static boolean isWithinPassword(String authority, String query) {
         if (authority.indexOf('@') >= 0 || query.indexOf('@') < 0) {
