@@ -7,9 +7,17 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.PermitLostException;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -121,23 +129,33 @@ public final class ReactorPermits {
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
         return Flux.defer(() -> {
             AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
-            Mono<PermitLoss> lost = Mono.create(sink -> {
-                // A permit keeps its listeners: one of work that has ended must keep nothing of that work.
-                AtomicReference<@Nullable MonoSink<PermitLoss>> open = new AtomicReference<>(sink);
-                sink.onDispose(() -> open.set(null));
-                holding.onLost(loss -> {
-                    found.compareAndSet(null, loss);
-                    MonoSink<PermitLoss> listening = open.get();
-                    if (listening != null) {
-                        listening.success(loss);
-                    }
-                });
-            });
             // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
-            return Flux.<T>from(work).takeUntilOther(lost).concatWith(Mono.defer(() -> {
+            return Flux.<T>from(work).takeUntilOther(lossOf(holding, found)).concatWith(Mono.defer(() -> {
                 PermitLoss loss = found.get();
                 return loss == null ? Mono.empty() : Mono.error(new PermitLostException(loss));
             }));
+        });
+    }
+
+    /** Completes with the first loss, which it has put down before. */
+    private static Mono<PermitLoss> lossOf(Holding holding, AtomicReference<@Nullable PermitLoss> found) {
+        return Mono.create(sink -> {
+            // The other permits of a group keep the listener. That of work that has ended must keep nothing of it.
+            AtomicReference<@Nullable MonoSink<PermitLoss>> open = new AtomicReference<>(sink);
+            Consumer<PermitLoss> listener = loss -> {
+                found.compareAndSet(null, loss);
+                MonoSink<PermitLoss> listening = open.get();
+                if (listening != null) {
+                    listening.success(loss);
+                }
+            };
+            Listeners listeners = Listeners.of(holding);
+            listeners.add(listener);
+            // Afterwards: of work that is cancelled already it runs at once.
+            sink.onDispose(() -> {
+                open.set(null);
+                listeners.remove(listener);
+            });
         });
     }
 
@@ -158,5 +176,60 @@ public final class ReactorPermits {
                     failure);
             return Mono.empty();
         });
+    }
+
+    /**
+     * The listeners of the work that runs under one holding. A holding keeps what it is given until it ends, which is one listener here
+     * and not one for each piece of work. Thread-safe.
+     */
+    private static final class Listeners {
+        /** The holding keeps the value by its listener. Here it would keep the holding for as long as work does not end. */
+        private static final Map<Holding, WeakReference<Listeners>> KNOWN =
+                Collections.synchronizedMap(new WeakHashMap<>());
+
+        private final Holding holding;
+        private final Set<Consumer<PermitLoss>> waiting = new HashSet<>();
+        private boolean lost;
+
+        private Listeners(Holding holding) {
+            this.holding = holding;
+        }
+
+        /** Two threads may make two: the holding knows both then. */
+        static Listeners of(Holding holding) {
+            WeakReference<Listeners> known = KNOWN.get(holding);
+            Listeners listeners = known == null ? null : known.get();
+            if (listeners == null) {
+                listeners = new Listeners(holding);
+                holding.onLost(listeners::lost);
+                KNOWN.put(holding, new WeakReference<>(listeners));
+            }
+            return listeners;
+        }
+
+        void add(Consumer<PermitLoss> listener) {
+            synchronized (this) {
+                if (!lost) {
+                    waiting.add(listener);
+                    return;
+                }
+            }
+            holding.onLost(listener);
+        }
+
+        synchronized void remove(Consumer<PermitLoss> listener) {
+            waiting.remove(listener);
+        }
+
+        private void lost(PermitLoss unused) {
+            List<Consumer<PermitLoss>> told;
+            synchronized (this) {
+                lost = true;
+                told = List.copyOf(waiting);
+                waiting.clear();
+            }
+            // The holding calls each at once, on a thread of its own: one that blocks holds up no other.
+            told.forEach(holding::onLost);
+        }
     }
 }

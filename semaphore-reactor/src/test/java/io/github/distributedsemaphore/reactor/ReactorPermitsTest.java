@@ -5,14 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLostException;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -158,6 +162,64 @@ final class ReactorPermitsTest {
                 .doOnNext(result -> assertThat(result).isEqualTo(job.hashCode()))
                 .blockLast();
         return new WeakReference<>(job);
+    }
+
+    @Test
+    void aPermitThatIsHeldForLongHasOneListenerForAllWorkThatHasEnded() throws InterruptedException {
+        AtomicInteger listeners = new AtomicInteger();
+        try (Permit permit = exports.acquire()) {
+            Holding counted = (Holding) Proxy.newProxyInstance(
+                    Holding.class.getClassLoader(), new Class<?>[] {Holding.class}, (proxy, method, arguments) -> {
+                        listeners.addAndGet(method.getName().equals("onLost") ? 1 : 0);
+                        return method.invoke(permit, arguments);
+                    });
+            for (int i = 0; i < 100; i++) {
+                assertThat(ReactorPermits.failOnLoss(counted, Mono.just(i)).blockLast())
+                        .isEqualTo(i);
+            }
+            assertThat(listeners).hasValue(1);
+        }
+    }
+
+    @Test
+    void workThatNeverEndsKeepsNoPermitThatIsForgotten() throws InterruptedException {
+        WeakReference<Permit> forgotten = releasedBeforeItsWorkEnds();
+        await().until(() -> {
+            System.gc();
+            return forgotten.get() == null;
+        });
+    }
+
+    private WeakReference<Permit> releasedBeforeItsWorkEnds() throws InterruptedException {
+        try (Permit permit = exports.acquire()) {
+            Disposable unused = ReactorPermits.failOnLoss(permit, Mono.never().doOnCancel(permit::isValid))
+                    .subscribe();
+            return new WeakReference<>(permit);
+        }
+    }
+
+    @Test
+    void aLossFailsEachWorkUnderAPermitAlsoIfAnotherOneBlocks() throws InterruptedException {
+        Permit permit = exports.acquire();
+        CountDownLatch end = new CountDownLatch(1);
+        List<CompletableFuture<?>> works = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            works.add(ReactorPermits.failOnLoss(permit, Mono.never())
+                    .doOnError(loss -> await().until(() -> end.getCount() == 0))
+                    .then()
+                    .toFuture());
+        }
+        AtomicInteger failing = new AtomicInteger();
+        Disposable unused = ReactorPermits.failOnLoss(permit, Mono.never())
+                .subscribe(result -> {}, loss -> failing.incrementAndGet());
+
+        client.abort();
+
+        await().until(() -> failing.get() == 1);
+        end.countDown();
+        works.add(ReactorPermits.failOnLoss(permit, Mono.never()).then().toFuture());
+        assertThat(works)
+                .allSatisfy(work -> assertThatThrownBy(work::join).hasCauseInstanceOf(PermitLostException.class));
     }
 
     @Test
