@@ -151,12 +151,12 @@ final class Combiner {
         drive(() -> false, null);
     }
 
-    /** Does something under the lock, then all there is to do, on a thread that may wait. */
+    /** Does something under the lock, then all there is to do, also if that failed, on a thread that may wait. */
     void driveAfter(Runnable change) {
         Step first;
         lock.lock();
         try {
-            change.run();
+            logged(change);
             first = next(() -> false, null);
         } finally {
             lock.unlock();

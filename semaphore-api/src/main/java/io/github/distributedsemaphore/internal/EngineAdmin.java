@@ -184,7 +184,7 @@ final class EngineAdmin implements SemaphoreAdmin {
                 retries.answered();
                 return held == 0;
             } catch (RuntimeException e) {
-                if (!Outage.mayPass(e)) {
+                if (!Failures.mayPass(e)) {
                     throw e;
                 }
                 since = reason == null ? asked : since;

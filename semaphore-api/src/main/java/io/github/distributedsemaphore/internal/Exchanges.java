@@ -213,7 +213,6 @@ final class Exchanges implements Combiner.Work {
     }
 
     private void settle(PendingWork.Batch batch, ExchangeResult result) {
-        outage.over();
         count(batch, true);
         for (PendingWork.Release release : batch.releases()) {
             boolean lost = result.lost().contains(release.hold().hold());
@@ -227,17 +226,20 @@ final class Exchanges implements Combiner.Work {
             allGranted &= answer(call, result.answers().get(i), batch, result);
         }
         slots.forgetLost();
-        if (slots.isAnythingHeld()) {
-            keeper.keepRenewing();
-        }
         if (allGranted && !batch.calls().isEmpty()) {
             work.ask();
         }
+        // Who came meanwhile may be the first now, and would wait for a timer.
+        work.headMayHaveChanged();
+        // Timers are set last. One that finds no memory keeps no call from its answer.
+        if (slots.isAnythingHeld()) {
+            keeper.keepRenewing();
+            slots.watchOver(result.validUntil());
+        }
+        outage.over();
         if (queue.isAnyoneWaiting() && batch.generation() == keeper.generation()) {
             wakeups.afterRefusal(result.recheck(), result.ahead());
         }
-        // Who came meanwhile may be the first now, and would wait for a timer.
-        work.headMayHaveChanged();
     }
 
     /** Returns whether it was granted. */

@@ -33,6 +33,13 @@ final class Failures {
         return failure instanceof SemaphoreException && !(failure instanceof OutcomeUnknownException);
     }
 
+    /** Whether it makes sense to ask again although nobody repairs anything. */
+    static boolean mayPass(RuntimeException failure) {
+        return failure instanceof BackendUnavailableException
+                || failure instanceof OutcomeUnknownException
+                || !(failure instanceof SemaphoreException);
+    }
+
     /** What a call to the backend threw: an Error of an adapter must not strand those whom the call was made for. */
     static RuntimeException ofBackend(String name, Throwable thrown) {
         return thrown instanceof RuntimeException failure

@@ -1,9 +1,6 @@
 package io.github.distributedsemaphore.internal;
 
-import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.ReleaseOutcome;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -65,13 +62,6 @@ final class Outage {
         this.patienceNanos = settings.outagePatience().toNanos();
     }
 
-    /** Whether it makes sense to ask again although nobody repairs anything. */
-    static boolean mayPass(RuntimeException failure) {
-        return failure instanceof BackendUnavailableException
-                || failure instanceof OutcomeUnknownException
-                || !(failure instanceof SemaphoreException);
-    }
-
     // An exchange failed
 
     /**
@@ -86,7 +76,7 @@ final class Outage {
             batch.failAttempts(queue.isClosed() ? Failures.closed(name) : failure);
             waitOn(batch, failure);
         } else if (Failures.isCertain(failure)) {
-            logLater(() -> LOG.debug("Exchange at semaphore '{}' failed", name, failure));
+            combiner.lock.wakeAfterwards(() -> LOG.debug("Exchange at semaphore '{}' failed", name, failure));
             batch.failAttempts(failure);
             failLeftOut(batch, failure);
             postpone(batch.releases(), failure);
@@ -103,7 +93,7 @@ final class Outage {
 
     /** What was due when the request was sent and found no room in it would wait for one time-out after the other. */
     private void failLeftOut(PendingWork.Batch batch, RuntimeException failure) {
-        if (!mayPass(failure)) {
+        if (!Failures.mayPass(failure)) {
             return;
         }
         RuntimeException notSent = Failures.notSent(name, failure);
@@ -136,7 +126,7 @@ final class Outage {
 
     /** Waiting callers go on, unless waiting cannot help. */
     private void waitOn(PendingWork.Batch batch, RuntimeException failure) {
-        if (mayPass(failure)) {
+        if (Failures.mayPass(failure)) {
             began(batch.sent(), failure);
         } else {
             retries.failed();
@@ -172,19 +162,13 @@ final class Outage {
         retryLater();
     }
 
-    private void logUnknown(RuntimeException failure) {
-        logLater(() -> {
+    private void logUnknown(RuntimeException e) {
+        // A log may be slow, and no other thread is to wait for it.
+        combiner.lock.wakeAfterwards(() -> {
             LOG.info(
-                    "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}",
-                    name,
-                    failure.toString());
-            LOG.debug("Why the outcome at semaphore '{}' is unknown", name, failure);
+                    "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}", name, e.toString());
+            LOG.debug("Why the outcome at semaphore '{}' is unknown", name, e);
         });
-    }
-
-    /** A log may be slow, and no other thread is to wait for it. */
-    private void logLater(Runnable message) {
-        combiner.lock.wakeAfterwards(message);
     }
 
     // The session ended
@@ -211,8 +195,11 @@ final class Outage {
         reason = failure;
         work.pause();
         retries.failed();
-        failImpatient();
-        retryLater();
+        try {
+            failImpatient();
+        } finally {
+            retryLater();
+        }
     }
 
     /** The backend answered. */
@@ -243,15 +230,21 @@ final class Outage {
         if (retryPlanned) {
             return;
         }
-        retryPlanned = true;
         boolean othersAnswered = answersBefore != retries.answers;
         answersBefore = retries.answers;
-        Runnable join = () -> retries.later(() -> combiner.driveAfter(this::retry));
         if ((reason == null || othersAnswered) && retried > 0) {
-            environment.schedule(join, retries.pause(retried));
+            Environment.Timer unused = combiner.later(this::join, retries.pause(retried));
         } else {
-            join.run();
+            join();
         }
+        // Not before: what counts as planned without a timer, for want of memory, is never planned again.
+        retryPlanned = true;
+    }
+
+    private void join() {
+        retryPlanned = false;
+        retries.later(() -> combiner.driveAfter(this::retry));
+        retryPlanned = true;
     }
 
     private void retry() {
@@ -300,9 +293,9 @@ final class Outage {
         if (head == null || checkPlanned) {
             return;
         }
-        checkPlanned = true;
         long left = patienceNanos - (environment.nanoTime() - start(head));
         combiner.later(this::patienceMayBeOver, Math.max(left, 1));
+        checkPlanned = true;
     }
 
     private void patienceMayBeOver() {
@@ -339,10 +332,11 @@ final class Outage {
 
         /** Runs a task on a worker when it is its turn; the task asks the backend, and says how that went. */
         synchronized void later(Runnable task) {
-            waiting.add(new Retry(task, environment.nanoTime() + jittered(FIRST_NANOS)));
+            Retry retry = new Retry(task, environment.nanoTime() + jittered(FIRST_NANOS));
             if (timer == null) {
-                arm();
+                arm(retry);
             }
+            waiting.add(retry);
         }
 
         /** Takes a task back whose turn has not come: it would have the others wait for nothing. */
@@ -357,27 +351,26 @@ final class Outage {
 
         /** A request was answered. */
         void answered() {
-            if (failures > 0) {
-                askSoon();
+            if (failures == 0) {
+                return;
+            }
+            synchronized (this) {
+                failures = 0;
+                answers++;
+                if (!waiting.isEmpty()) {
+                    arm(waiting.element());
+                }
             }
         }
 
-        private synchronized void askSoon() {
-            failures = 0;
-            answers++;
-            if (timer != null && !waiting.isEmpty()) {
-                timer.cancel();
-                arm();
-            }
-        }
-
-        private void arm() {
-            long delay = ONE_BY_ONE_NANOS;
-            if (failures > 0) {
-                delay = pause(failures);
-            }
-            long earliest = waiting.element().earliest() - environment.nanoTime();
+        private void arm(Retry first) {
+            long delay = failures > 0 ? pause(failures) : ONE_BY_ONE_NANOS;
+            long earliest = first.earliest() - environment.nanoTime();
+            Environment.Timer former = timer;
             timer = environment.schedule(this::next, Math.max(delay, earliest));
+            if (former != null) {
+                former.cancel();
+            }
         }
 
         private long pause(int doublings) {
@@ -389,16 +382,17 @@ final class Outage {
         }
 
         private void next() {
-            Retry retry;
-            synchronized (this) {
-                timer = null;
-                retry = waiting.poll();
-                if (!waiting.isEmpty()) {
-                    arm();
+            Runnable task = Combiner.NOTHING;
+            try {
+                synchronized (this) {
+                    timer = null;
+                    task = waiting.isEmpty() ? task : waiting.remove().task();
+                    if (!waiting.isEmpty()) {
+                        arm(waiting.element());
+                    }
                 }
-            }
-            if (retry != null) {
-                retry.task().run();
+            } finally {
+                task.run();
             }
         }
     }

@@ -69,7 +69,8 @@ final class Slots {
     // Granted
 
     /**
-     * The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back.
+     * The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back. The caller has them
+     * {@linkplain #watchOver watched over}, after all calls have their answers.
      *
      * @param sent when that was asked for
      */
@@ -123,7 +124,6 @@ final class Slots {
 
     private void add(SlotHold hold) {
         holds.put(hold.hold(), hold);
-        watchOver(hold.validUntil());
     }
 
     // Released: handed off, or given back
@@ -343,16 +343,21 @@ final class Slots {
         lostEarly.clear();
     }
 
-    /** Looks at that time, or earlier. One timer only: each look sets the next, so a second one would never end. */
-    private void watchOver(Deadline validUntil) {
+    /**
+     * Looks at that time, or earlier, whether a permit is lost: what was granted until then is watched over. One timer only: each look
+     * sets the next, so a second one would never end.
+     */
+    void watchOver(Deadline validUntil) {
         if (!validUntil.isBefore(expiryCheck)) {
             return;
         }
+        // First, for it may find no memory: what counts as planned without a timer is never planned again.
+        Environment.Timer next = combiner.later(this::checkExpiry, validUntil.nanosFrom(environment.nanoTime()));
         if (expiryTimer != null) {
             expiryTimer.cancel();
         }
         expiryCheck = validUntil;
-        expiryTimer = combiner.later(this::checkExpiry, validUntil.nanosFrom(environment.nanoTime()));
+        expiryTimer = next;
     }
 
     private void checkExpiry() {

@@ -164,11 +164,13 @@ final class Wakeups {
         if (!instant.isBefore(check)) {
             return;
         }
+        // First, for it may find no memory: what counts as planned without a timer is never planned again.
+        Environment.Timer next = combiner.later(this::onTimer, instant.nanosFrom(environment.nanoTime()));
         if (timer != null) {
             timer.cancel();
         }
         check = instant;
-        timer = combiner.later(this::onTimer, instant.nanosFrom(environment.nanoTime()));
+        timer = next;
     }
 
     /** Nobody waits any more, and the last one was not served. */

@@ -60,6 +60,20 @@ class LosingTest {
     }
 
     @Test
+    void aPermitIsGrantedAndWatchedOverAlsoIfThereIsNoMemoryForTheTimerOnce() {
+        Stage stage = new Stage(2);
+        stage.environment.failNextTimerOf("watchOver");
+        Permit first = stage.take();
+        first.onLost(told::add);
+        stage.passMillis(20_000);
+        assertThat(first.isValid()).isTrue();
+        stage.take().onLost(told::add);
+        stage.outage("renew", down);
+        stage.pass(Stage.LEASE);
+        assertThat(told).hasSize(2);
+    }
+
+    @Test
     void verifyDoesNotReviveAPermitWhoseTimeIsOver() {
         Stage stage = new Stage(1);
         Permit permit = stage.take();

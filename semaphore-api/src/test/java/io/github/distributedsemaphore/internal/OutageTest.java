@@ -374,6 +374,49 @@ class OutageTest {
         assertThat(waiting).allMatch(CompletableFuture::isDone).noneMatch(CompletableFuture::isCompletedExceptionally);
     }
 
+    @Test
+    void aRetryForWhichThereIsNoMemoryOnceIsPlannedAtTheNextFailure() {
+        Stage stage = new Stage(1);
+        stage.outage("exchange", down);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.environment.failNextTimerOf("retryLater");
+        stage.settle();
+        Throwable unused = catchThrowable(stage.semaphore::tryAcquire);
+        stage.outageOver();
+        stage.passMillis(2_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void aRetryIsPlannedAlsoIfThereIsNoMemoryForTheEndOfPatience() {
+        Stage stage = new Stage(1);
+        stage.outage("exchange", down);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.environment.failNextTimerOf("checkPatience");
+        stage.settle();
+        stage.outageOver();
+        stage.passMillis(2_000);
+        assertThat(waiting).isCompleted();
+    }
+
+    @Test
+    void aRetryHasItsTurnAlsoIfThereIsNoMemoryForThatOfTheNextOne() {
+        SteppedEnvironment environment = new SteppedEnvironment();
+        Outage.Retries retries = new Outage.Retries(environment);
+        List<String> asked = new ArrayList<>();
+        retries.failed();
+        retries.later(() -> asked.add("first"));
+        retries.later(() -> asked.add("second"));
+        environment.failNextTimerOf("next");
+        environment.pass(Outage.Retries.LONGEST_NANOS);
+        assertThat(asked).containsExactly("first");
+        environment.failNextTimerOf("answered");
+        assertThatThrownBy(retries::answered).isInstanceOf(OutOfMemoryError.class);
+        retries.later(() -> asked.add("third"));
+        environment.pass(Outage.Retries.LONGEST_NANOS);
+        assertThat(asked).containsExactly("first", "second", "third");
+    }
+
     /** As a wait for holders to leave does whose time is over. */
     @Test
     void oneThatLeavesTheQueueOfRetriesCostsTheOthersNoTurn() {

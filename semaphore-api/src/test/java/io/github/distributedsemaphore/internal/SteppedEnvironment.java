@@ -21,6 +21,7 @@ final class SteppedEnvironment implements Environment {
     private Runnable beforeEachTask = () -> {};
     private String checkpoint = "";
     private Runnable atCheckpoint = () -> {};
+    private String starved = "";
 
     @Override
     public long nanoTime() {
@@ -34,6 +35,13 @@ final class SteppedEnvironment implements Environment {
 
     @Override
     public Timer schedule(Runnable task, long delayNanos) {
+        if (!starved.isEmpty()
+                && StackWalker.getInstance()
+                        .walk(frames ->
+                                frames.anyMatch(frame -> frame.getMethodName().equals(starved)))) {
+            starved = "";
+            throw new OutOfMemoryError("as a test wants it");
+        }
         Due timer = new Due(now + Math.max(0, delayNanos), sequence++, task);
         timers.add(timer);
         return () -> timers.remove(timer);
@@ -125,6 +133,11 @@ final class SteppedEnvironment implements Environment {
         late = nanos;
     }
 
+    /** Finds no memory for the next timer that this method sets, itself or by others. */
+    void failNextTimerOf(String method) {
+        starved = method;
+    }
+
     int timers() {
         return timers.size();
     }
@@ -144,7 +157,7 @@ final class SteppedEnvironment implements Environment {
         beforeEachTask.run();
         try {
             task.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             thrown.add(e);
         }
     }

@@ -273,6 +273,19 @@ class WakingUpTest {
         rest.close();
     }
 
+    @Test
+    void aTimerForWhichThereIsNoMemoryOnceIsSetAgain() {
+        Stage stage = new Stage(1, "recheck=1s");
+        stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.environment.failNextTimerOf("lookLater");
+        stage.passMillis(1_000);
+        stage.server.removeHolder(Stage.NAME, 1);
+        stage.passMillis(1_000);
+        assertThat(waiting).isCompleted();
+    }
+
     /** An adapter may name a time that is past, such as that of a lease whose end it cannot enter. */
     @Test
     void anEarliestTimeThatIsPastIsNoReasonToAskWithoutAPause() {
