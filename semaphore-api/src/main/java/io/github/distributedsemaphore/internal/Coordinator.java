@@ -66,8 +66,8 @@ final class Coordinator implements HeldPermit.Owner {
         void noted() {
             lately = true;
             if (!inUse) {
-                inUse = true;
                 listener.accept(true);
+                inUse = true;
             }
         }
 

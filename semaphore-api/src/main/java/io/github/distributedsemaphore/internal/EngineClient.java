@@ -296,7 +296,7 @@ final class EngineClient implements SemaphoreClient {
             Entry entry = new Entry(name, semaphore);
             semaphore.coordinator().onUse(used -> {
                 entry.used = used ? semaphore : null;
-                if (used && looking.compareAndSet(false, true)) {
+                if (used) {
                     lookLater();
                 }
             });
@@ -318,8 +318,18 @@ final class EngineClient implements SemaphoreClient {
             }
         }
 
+        /** One look is planned at a time. */
         private void lookLater() {
-            Environment.Timer unused = environment.schedule(this::look, LOOK_NANOS);
+            if (!looking.compareAndSet(false, true)) {
+                return;
+            }
+            try {
+                Environment.Timer unused = environment.schedule(this::look, LOOK_NANOS);
+            } catch (RuntimeException | Error e) {
+                // There was no memory for the timer, perhaps: the next use plans it.
+                looking.set(false);
+                throw e;
+            }
         }
 
         private void look() {
@@ -332,7 +342,7 @@ final class EngineClient implements SemaphoreClient {
             }
             looking.set(false);
             boolean more = entries.values().stream().anyMatch(entry -> entry.used != null);
-            if (more && looking.compareAndSet(false, true)) {
+            if (more) {
                 lookLater();
             }
         }

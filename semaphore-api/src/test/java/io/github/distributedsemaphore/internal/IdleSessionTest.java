@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.Permit;
@@ -23,6 +24,15 @@ class IdleSessionTest {
         assertThat(stage.server.openSessions()).isZero();
         assertThat(stage.take().isValid()).isTrue();
         assertThat(stage.calls("open")).isEqualTo(2);
+    }
+
+    @Test
+    void aSessionThatIsNotUsedIsClosedAlsoIfThereWasNoMemoryForTheTimerOnce() {
+        stage.environment.failNextTimerOf("lookLater");
+        assertThatThrownBy(stage::take).isInstanceOf(OutOfMemoryError.class);
+        stage.take().release();
+        stage.pass(A_WHILE);
+        assertThat(stage.server.openSessions()).isZero();
     }
 
     @Test
