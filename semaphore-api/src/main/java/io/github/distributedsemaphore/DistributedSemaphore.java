@@ -29,8 +29,10 @@ import java.util.function.Function;
  * <p>All calls that may wait are interruptible and fit virtual threads. A caller's time is its own: such a call returns within
  * 100 milliseconds of its time limit or of an interrupt, whatever the backend does. What was begun for it is finished in the
  * background, and a permit that was taken goes back. While the backend does not answer, a call that waits goes on within its
- * time, at most for the setting {@code outagePatience} (by default 30 seconds), and then fails with {@link
- * BackendUnavailableException}; a call that does not wait fails at once. Common to all acquiring methods:
+ * time, at most for the setting {@code outagePatience} (by default 30 seconds). Then it fails with {@link
+ * BackendUnavailableException}, or with {@link OutcomeUnknownException} if its own request was sent. A call that does not wait makes
+ * one attempt, does not try again, and ends within the {@linkplain Guarantees#callBound operation bound}. Common to all acquiring
+ * methods:
  *
  * <ul>
  *   <li>giving up (time-out, interrupt, cancellation, close) leaves no trace and takes no permit;
@@ -62,7 +64,8 @@ public interface DistributedSemaphore {
     /**
      * Takes a permit, waiting at most so long.
      *
-     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is endless
+     * @param maxWait the longest wait; zero or negative is exactly one attempt, as {@link #tryAcquire()}, which an interrupt does not
+     *     end once it has begun; a hundred years or more is endless
      * @return the permit
      * @throws InterruptedException if the thread is interrupted before or while it waits
      * @throws SemaphoreTimeoutException if none was free in time
@@ -82,7 +85,7 @@ public interface DistributedSemaphore {
     /**
      * Takes a permit, waiting at most so long.
      *
-     * @param maxWait the longest wait; zero or negative is exactly one attempt; a hundred years or more is endless
+     * @param maxWait as for {@link #acquire(Duration)}
      * @return the permit, or empty if none was free in time
      * @throws InterruptedException if the thread is interrupted before or while it waits
      */
@@ -137,7 +140,8 @@ public interface DistributedSemaphore {
      *
      * @return completes with the permit, or exceptionally as {@link #acquire()} throws. Cancelling it withdraws the
      *     request; a permit that was granted meanwhile goes back. It completes on a thread of the client that nothing
-     *     else depends on, so what is chained to it may block
+     *     else depends on, so what is chained to it may block. With a {@linkplain SemaphoreClientBuilder#callbackExecutor
+     *     callbackExecutor} it completes there, and what blocks holds up what else waits for that executor
      */
     @CheckReturnValue
     CompletableFuture<Permit> acquireAsync();
@@ -172,9 +176,12 @@ public interface DistributedSemaphore {
 
     /**
      * Asks the backend how many slots are free. The answer may be old when it arrives: to take a permit, try. Blocks
-     * for at most the {@linkplain Guarantees#callBound operation bound}.
+     * for at most the {@linkplain Guarantees#callBound operation bound}; not interruptible.
      *
      * @return from 0 to the limit
+     * @throws NoSuchSemaphoreException if the semaphore does not exist
+     * @throws SemaphoreClosedException if the client is closed
+     * @throws SemaphoreException another leaf for what else the backend may say: it is away, or refuses it
      */
     int availablePermits();
 
@@ -260,12 +267,12 @@ public interface DistributedSemaphore {
      * }</pre>
      *
      * @param maxWait as for {@link #acquire(Duration)}
-     * @param task called on a thread of the client that nothing else depends on, so it may block
+     * @param task called on a thread as for {@link #acquireAsync()}
      * @param <T> what the stage completes with
-     * @return completes with what the stage completes with, after the permit was released, on such a thread too; fails as {@link
-     *     #acquireAsync(Duration)} does, and then the task was not called; fails with what the task throws. A release that
-     *     cannot be confirmed is logged. Cancelling it withdraws the request for a permit; a task that was called already goes
-     *     on and keeps its permit until its stage completes
+     * @return completes with what the stage completes with, after the permit was released, on such a thread too. It fails as {@link
+     *     #acquireAsync(Duration)} does, and then the task was not called. It fails with what the task throws. A release that
+     *     cannot be confirmed is logged. Cancelling it withdraws the request for a permit. A task that was called already goes on
+     *     and keeps its permit until its stage completes
      */
     <T> CompletableFuture<T> withPermitAsync(
             Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task);

@@ -19,17 +19,18 @@ public interface Holding extends AutoCloseable {
     /**
      * Tells, without asking the backend, whether everything is surely held at this moment.
      *
-     * <p>Local, cheap, never blocks and never optimistic: false after a release or a loss, and false from
-     * {@link #validUntil} on, also when the process has just woken from a long pause. A permit that could not be
-     * confirmed before that instant is lost for good, whatever the backend would say later.
+     * <p>Local, cheap, never blocks: false after a release or a loss, and false from {@link #validUntil} on, also when the
+     * process has just woken from a long pause. A permit that could not be confirmed before that instant is lost for good,
+     * whatever the backend would say later. Where the backend takes a slot earlier because of a {@linkplain
+     * Guarantees#exposure fault}, this is false within {@link Guarantees#lossNoticeBound}.
      *
-     * @return true only if nobody else can have one of the slots now
+     * @return true only if nobody else can have one of the slots now, but for the exposure to such a fault
      */
     boolean isValid();
 
     /**
-     * Returns the instant up to which the backend cannot have given a slot to another, counted from the sending of the
-     * last renewal that it confirmed. Moves on with each renewal.
+     * Returns the instant up to which the backend cannot have given a slot to another, but for the exposure as in {@link
+     * #isValid}. It is counted from the sending of the last renewal that the backend confirmed, and moves on with each renewal.
      *
      * @return an instant on this process's monotonic clock, of a group the earliest of its permits; {@link Deadline#NEVER}
      *     where the backend cannot take a slot from a living process; a past one after release or loss
@@ -51,15 +52,19 @@ public interface Holding extends AutoCloseable {
     /**
      * Asks the backend without blocking the caller.
      *
-     * @return completes as {@link #verify} returns or throws, on a thread of the client that nothing else depends on, so
-     *     what is chained to it may block. Cancelling it has no effect on the permits
+     * @return completes as {@link #verify} returns or throws, on a thread as for {@link DistributedSemaphore#acquireAsync()}.
+     *     Cancelling it has no effect on the permits
      */
     CompletableFuture<Verification> verifyAsync();
 
     /**
      * Has a listener called when a permit is lost: once for each permit, not after a normal release or close, and at once
-     * for one that is lost already. Listeners run on a thread of the client; one that blocks or throws holds up neither
-     * other listeners nor renewal.
+     * for one that is lost already. For {@link LossCause#NOT_RENEWED_IN_TIME} it is called when {@link #validUntil} has come,
+     * for another cause within {@link Guarantees#lossNoticeBound}.
+     *
+     * <p>Listeners run on a thread of the client; one that blocks or throws holds up neither other listeners nor renewal. With
+     * a {@linkplain SemaphoreClientBuilder#callbackExecutor callbackExecutor} they run there, and one that blocks holds up what
+     * else waits for that executor.
      *
      * @param listener called with the news of the loss
      */

@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The call was sent and its answer was not received in time: it may or may not have had its effect. The caller of an
  * acquire holds nothing through it: the client finds out and gives back what was taken, at the latest within the detection
- * bound. A release or an administrative call may be repeated.
+ * bound. After a release the permit counts as released here, and the client goes on trying: there is nothing to repeat. An
+ * administrative call may be repeated.
  */
 public final class OutcomeUnknownException extends SemaphoreException {
     private static final long serialVersionUID = 1L;

@@ -53,8 +53,8 @@ public interface Permit extends Holding {
      * Gives the permit up without blocking the caller, for instance on an event loop. A caller that stops using what the
      * permit guards before this call need not wait for the future.
      *
-     * @return completes as {@link #release} returns or throws, on a thread of the client that nothing else depends on, so
-     *     what is chained to it may block. Cancelling it does not stop the release
+     * @return completes as {@link #release} returns or throws, on a thread as for {@link DistributedSemaphore#acquireAsync()}.
+     *     Cancelling it does not stop the release
      */
     CompletableFuture<ReleaseOutcome> releaseAsync();
 }

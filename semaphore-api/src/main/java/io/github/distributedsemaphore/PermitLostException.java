@@ -4,8 +4,8 @@ package io.github.distributedsemaphore;
  * A permit was lost while work went on under it. The work must stop, since another holder may be at it: what it wrote after
  * the loss has to be checked, or was refused by a {@linkplain Fence fence}.
  *
- * <p>Unlike a {@link SemaphoreException} it is no answer to a call: it is thrown where the application asks for it, see
- * {@link InterruptOnLoss#throwIfLost}.
+ * <p>Unlike a {@link SemaphoreException} it is no answer of the backend. {@link InterruptOnLoss#throwIfLost} throws it. Calls that run
+ * work under a permit end with it: a method with {@code @WithPermit}, and {@code withPermit} of Kotlin and Reactor.
  */
 public final class PermitLostException extends RuntimeException {
     private static final long serialVersionUID = 1L;

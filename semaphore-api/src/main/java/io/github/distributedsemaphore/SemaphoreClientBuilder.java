@@ -11,8 +11,8 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of a {@link SemaphoreClient}. Each may stand in the URI as well, under the name given here, but not in both.
- * Values are checked at {@link #connect}. Not thread-safe.
+ * Settings of a {@link SemaphoreClient}. Each may stand in the URI as well, under the name given here. One that is given twice, in the
+ * URI or here, is refused with {@link IllegalArgumentException}. Values are checked at {@link #connect}. Not thread-safe.
  *
  * <pre>{@code
  * SemaphoreClient client = SemaphoreClient.builder("redis://cache.example.org")
@@ -71,8 +71,8 @@ public final class SemaphoreClientBuilder {
 
     /**
      * Sets how long a slot may pass from thread to thread of this client before the backend is asked again. Setting
-     * {@code handOffTime}, by default 10 ms, over Consul 25 ms, from 0 to 10 s. It counts from the backend's answer, and at most twice as
-     * long from the request.
+     * {@code handOffTime}, by default 10 ms, over Consul 25 ms, from 0 to 10 s. The time begins with the answer. It ends after {@code
+     * handOffTime}, and at the latest two {@code handOffTime} after the request was sent.
      *
      * @param bound the longest
      * @return this
@@ -83,8 +83,9 @@ public final class SemaphoreClientBuilder {
 
     /**
      * Sets for how long a call that waits for a permit puts up with a backend that does not answer, within its own time limit.
-     * After that it fails with {@link BackendUnavailableException}. Setting {@code outagePatience}, by default 30 s, from 0
-     * (fails as soon as an attempt fails) to a day. Calls that do not wait fail at once in any case.
+     * After that it fails with {@link BackendUnavailableException}, or with {@link OutcomeUnknownException} if its own request was
+     * sent. Setting {@code outagePatience}, by default 30 s, from 0 (fails as soon as an attempt fails) to a day. Calls that do not
+     * wait make one attempt in any case.
      *
      * @param longest the longest
      * @return this
@@ -133,8 +134,8 @@ public final class SemaphoreClientBuilder {
     }
 
     /**
-     * Sets which executor runs the application's own code: loss listeners, and tasks and completions of futures that {@link
-     * DistributedSemaphore} returns. By default they run on daemon threads of the client, as many as block at the same moment.
+     * Sets which executor runs the application's own code: loss listeners, and tasks and completions of the futures of
+     * {@link DistributedSemaphore} and {@link Holding}. By default they run on daemon threads of the client, as many as block at the same moment.
      *
      * <p>The client's own work, such as renewals, never runs there, so a slow executor delays callbacks only. A permit that
      * was granted to a future is held, and renewed, from its grant on, also while the completion of the future waits for the executor. A
