@@ -45,11 +45,16 @@ final class PromisesTable {
         table.row("a waiter wakes within", it -> time(it.wakeUpBound()));
         table.row("a call that does not wait ends within", it -> time(it.callBound()));
         table.row("fences", it -> yesNo(it.has(Capability.FENCING)));
+        table.row("epochs also rise over a restart and a destruction", it -> yesNo(it.has(Capability.DURABLE_FENCING)));
         table.row("semaphores survive a restart", PromisesTable::durability);
         table.row("two holders after a cut link", it -> overlap(it.exposure(Fault.LINK_CUT)));
-        table.row("after a restart of the server", it -> overlap(it.exposure(Fault.BACKEND_RESTART)));
+        table.row("after a restart of the server with its data", it -> overlap(it.exposure(Fault.BACKEND_RESTART)));
         table.row("after a fail-over", it -> overlap(it.exposure(Fault.FAIL_OVER)));
         table.row("after an operator removed the state", it -> overlap(it.exposure(Fault.STATE_REMOVED)));
+        table.row("semaphores can be listed", it -> yesNo(it.has(Capability.LISTING)));
+        table.row(
+                "an administrative call is done as a whole or not at all",
+                it -> yesNo(it.has(Capability.ATOMIC_ADMINISTRATION)));
         table.row("most slots", it -> Integer.toString(it.maxPermits()));
         return table.text.append('\n').toString();
     }
