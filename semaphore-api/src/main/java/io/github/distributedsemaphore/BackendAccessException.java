@@ -3,7 +3,7 @@ package io.github.distributedsemaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The backend refused the credentials or lacks a right for them. Nothing was changed. Trying again does not help before
+ * The backend refused the credentials, or they lack a right. Nothing was changed. Trying again does not help before
  * somebody grants what the message names.
  */
 public final class BackendAccessException extends SemaphoreException {

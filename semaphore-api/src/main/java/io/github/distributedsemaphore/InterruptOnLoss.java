@@ -18,11 +18,10 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It interrupts at most once, and never after its {@link #close}. What it interrupted it takes back: at close, and when {@link
- * #throwIfLost} throws, the interrupt flag is cleared if it is still set. A thread has one flag only. An interrupt by somebody
- * else is kept if it came before the loss, or after this guard's own was taken back or answered by an {@link
- * InterruptedException} that {@link #throwIfLost} followed; one that comes while this guard's own is pending cannot be
- * distinguished from it.
+ * <p>It interrupts at most once, and never after its {@link #close}. It takes its interrupt back: at close, and when {@link
+ * #throwIfLost} throws, the interrupt flag is cleared if it is still set. An interrupt by somebody else is kept if it came before
+ * the loss, or after this guard's own was taken back. A thread has one flag only: an interrupt by somebody else that comes in between
+ * cannot be told from this guard's own, and is cleared with it.
  *
  * <p>{@link #loss} may be called by any thread, the other methods only by the thread that opened the guard. It is no
  * protection by itself: a thread that does not run cannot be interrupted in time. What a former holder must not do, a {@link

@@ -22,7 +22,7 @@ public interface PermitGroup extends Holding {
     List<Permit> permits();
 
     /**
-     * Releases all permits that are still held, in one exchange with the backend.
+     * Releases all permits that are still held, at most 128 in one exchange with the backend.
      *
      * @return the outcome for each permit, in the order of {@link #permits}
      * @throws SemaphoreException as {@link Permit#release} does, after all of them were tried

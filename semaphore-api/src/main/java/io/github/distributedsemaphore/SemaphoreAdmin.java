@@ -16,11 +16,17 @@ import java.util.OptionalInt;
  * admin.status("exports").ifPresent(now -> log.info("{} of {} exports can start", now.free(), now.limit()));
  * }</pre>
  *
- * <p>Thread-safe. Every call blocks while it asks the backend, for a few round trips, and throws
- * {@link BackendUnavailableException} (nothing was changed), {@link OutcomeUnknownException} (it may have been, or a part
- * of it where the backend needs several steps: to repeat the call finishes it), {@link BackendAccessException},
- * {@link IncompatibleStateException} or {@link SemaphoreClosedException} as each of these says, and
- * {@link IllegalArgumentException} for a name or a number out of the range in {@link Guarantees}.
+ * <p>Thread-safe. Every call blocks while it asks the backend, for a few round trips and at most the {@linkplain
+ * Guarantees#callBound operation bound} for each question. An interrupt ends none of them but {@link #awaitReleased}. All of
+ * them throw:
+ *
+ * <ul>
+ *   <li>{@link BackendUnavailableException}: nothing was changed;
+ *   <li>{@link OutcomeUnknownException}: it may have been changed, or in part where the backend needs several steps. Repeating the
+ *       call finishes it;
+ *   <li>{@link BackendAccessException}, {@link IncompatibleStateException} and {@link SemaphoreClosedException} as each of them says;
+ *   <li>{@link IllegalArgumentException} for a name or a number out of the range in {@link Guarantees}.
+ * </ul>
  */
 public interface SemaphoreAdmin {
     /**
@@ -35,7 +41,7 @@ public interface SemaphoreAdmin {
 
     /**
      * Gives a semaphore a limit, whether it exists or not: creates it, or {@linkplain #resize resizes} it if it has another
-     * limit. Takes one round trip where nothing has to change.
+     * limit. Takes a few round trips, the fewest where nothing has to change.
      *
      * <p>May be called by any number of clients at the same time. With the same limit they all succeed and change it at most
      * once. With different limits all succeed too, and the last resize decides: let one program name the limit.

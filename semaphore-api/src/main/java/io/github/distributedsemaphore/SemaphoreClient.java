@@ -24,7 +24,8 @@ public interface SemaphoreClient extends AutoCloseable {
      * needed first, and {@link #ping} finds out whether the backend is there. Reads the files that settings name. Over {@code
      * local:} it makes and checks the directory.
      *
-     * @param uri such as {@code local:} or {@code redis://host:6379?detection=10s}; the README lists the forms
+     * @param uri such as {@code local:} or {@code redis://host:6379?detection=10s}; the README lists the usual forms, the page of each
+     *     backend the others
      * @return the client
      * @throws IllegalArgumentException if the URI or a setting in it is wrong, or no module for its scheme is on the path;
      *     the message says which to add
@@ -74,7 +75,9 @@ public interface SemaphoreClient extends AutoCloseable {
     SemaphoreAdmin admin();
 
     /**
-     * Says what the backend promises under the client's settings.
+     * Says what the backend promises under the client's settings. No I/O. Over Redis, {@link
+     * io.github.distributedsemaphore.guarantees.Capability#DURABLE_STATE} depends on the server and is known after the first
+     * call, such as {@link #ping}.
      *
      * @return the guarantees
      */
@@ -126,6 +129,7 @@ public interface SemaphoreClient extends AutoCloseable {
     /**
      * Ends the client without a word to the backend, as if the process had died: permits count as lost, their slots are
      * free within the detection bound. For shutting down when the backend must not be waited for. Idempotent, never throws.
+     * Does nothing during or after a {@link #close}.
      */
     void abort();
 }

@@ -3,8 +3,8 @@ package io.github.distributedsemaphore;
 import java.util.Map;
 
 /**
- * What one client did at one semaphore since the application got the {@link DistributedSemaphore} from it, at one moment. The
- * first two and the last say what is now, the others count and never fall.
+ * What one client did at one semaphore since the application got the {@link DistributedSemaphore} from it, at one moment. {@code held},
+ * {@code waiting} and {@code validUntil} describe this moment. All others count and never fall.
  *
  * @param held permits that are held now
  * @param waiting calls that wait for permits now

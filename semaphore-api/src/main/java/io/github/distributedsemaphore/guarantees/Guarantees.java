@@ -75,7 +75,7 @@ public interface Guarantees {
     Duration wakeUpBound();
 
     /**
-     * Returns the longest time that a call takes which does not wait for a permit.
+     * Returns the longest duration of a call that does not wait for a permit.
      *
      * @return zero or more
      */
