@@ -33,9 +33,10 @@ import org.springframework.core.annotation.AliasFor;
  * <ul>
  *   <li>anything plain: the calling thread waits for the permit and holds it until the method returns;
  *   <li>a {@code CompletableFuture} or {@code CompletionStage}: the calling thread does not wait. The method is called when the permit is
- *       there, on a thread of the client, never on the calling thread, and the permit is held until the stage completes. So it is with
- *       {@code @Async} too, whose executor's thread waits for the stage. To cancel the future withdraws the request for a permit; a
- *       method that was called already goes on and keeps its permit until its stage completes;
+ *       there, never on the calling thread, and the permit is held until the stage completes. If the permit is there at once, the method
+ *       runs on a new thread {@code with-permit-NAME}, else on a thread of the client or of its {@code callbackExecutor}. So it is with
+ *       {@code @Async} too, whose executor's thread waits for the stage. Cancelling the future withdraws the request for a permit. If the
+ *       method was called already, it goes on and keeps its permit until its stage completes;
  *   <li>a {@code Mono} or {@code Flux}, with {@code semaphore-reactor} on the path: each subscription takes a permit, calls the method, and
  *       holds the permit until the end of what it returned.
  * </ul>
@@ -120,7 +121,7 @@ public @interface WithPermit {
     /** What happens to a call whose permit is lost while the method runs. */
     enum OnLoss {
         /**
-         * The thread is interrupted, a future or a {@code Mono} is cancelled, and the call fails with {@link PermitLostException}, whatever the
+         * The thread is interrupted, a future, {@code Mono} or {@code Flux} is cancelled, and the call fails with {@link PermitLostException}, whatever the
          * method does then. What the method threw is the cause.
          */
         INTERRUPT,
