@@ -101,6 +101,24 @@ final class AdminCommandsTest {
     }
 
     @Test
+    void aDestroyThatIsRepeatedWaitsForTheHoldersThatAreLeft() {
+        try (CommandProcess holder = semaphore.run("exports --limit 1", "echo > ready; read unused")) {
+            await().until(() -> semaphore.file("ready").equals("\n"));
+
+            for (int call = 1; call <= 2; call++) {
+                LocalCommands.Outcome outcome = semaphore.execute("destroy", "exports", "--wait", "500ms");
+                assertThat(outcome.code()).as("call %d: %s", call, outcome).isEqualTo(4);
+                assertThat(outcome.err()).contains("still held").hasLineCount(1);
+            }
+            assertThat(semaphore.execute("destroy", "exports").code()).isEqualTo(5);
+            holder.input("\n");
+            assertThat(holder.exitCode()).isZero();
+        }
+        assertThat(semaphore.execute("destroy", "exports", "--wait", "500ms").code())
+                .isEqualTo(5);
+    }
+
+    @Test
     void guaranteesAreThoseOfTheBackend() {
         LocalCommands.Outcome outcome = semaphore.execute("guarantees");
 

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.cli.admin;
 
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.common.CommandFailure;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
@@ -35,7 +36,7 @@ public final class DestroyCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         try (SemaphoreClient client = semaphore.connect()) {
-            if (!client.admin().destroy(name)) {
+            if (!client.admin().destroy(name) && !isToAwait(client.admin())) {
                 throw new CommandFailure(
                         ExitCodes.NO_SUCH_SEMAPHORE, "there is no semaphore '" + name + "': nothing to destroy");
             }
@@ -43,5 +44,10 @@ public final class DestroyCommand implements Callable<Integer> {
         }
         spec.commandLine().getOut().println("destroyed " + name);
         return ExitCodes.OK;
+    }
+
+    /** An earlier call may have destroyed it, and given up its wait or not learned what it had done. */
+    private boolean isToAwait(SemaphoreAdmin admin) throws InterruptedException {
+        return wait != null && !admin.awaitReleased(name, Duration.ZERO);
     }
 }
