@@ -77,28 +77,30 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
             }
             try {
                 return take(request, lost, budget);
+            } catch (LinkLostException e) {
+                return givenBackOnly(request, lost, link.goneWhileTaking(e));
             } catch (SemaphoreException e) {
-                if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
-                    request.giveBack().stream()
-                            .filter(hold -> !lost.contains(hold))
-                            .forEach(returned::add);
-                    throw e;
-                }
-                // The give-back is done and must be reported. The next exchange meets the same failure and reports
-                // that.
-                LOG.debug("{}: could give back, but not take", budget.subject(), e);
-                return result(refusals(request), lost)
-                        .recheck(Deadline.at(System.nanoTime()))
-                        .build();
+                return givenBackOnly(request, lost, e);
             }
-        } catch (LinkLostException e) {
-            throw link.goneWhileTaking(e);
         } catch (SemaphoreException e) {
             throw e;
         } catch (RuntimeException e) {
             link.end("an error of this library: " + e);
             throw link.gone(e);
         }
+    }
+
+    /** An exchange could not take after it gave back. The give-back is done and is reported, if that is possible. */
+    private ExchangeResult givenBackOnly(ExchangeRequest request, Set<Hold> lost, SemaphoreException failure) {
+        if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
+            request.giveBack().stream().filter(hold -> !lost.contains(hold)).forEach(returned::add);
+            throw failure;
+        }
+        // The next exchange meets the same failure and reports that, or has a new connection.
+        LOG.debug("{}: could give back, but not take", names.subject(), failure);
+        return result(refusals(request), lost)
+                .recheck(Deadline.at(System.nanoTime()))
+                .build();
     }
 
     /** Others that wait get their turn by the offers of releases, so the engine need not leave them one. */

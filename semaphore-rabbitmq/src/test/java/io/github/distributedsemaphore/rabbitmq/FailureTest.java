@@ -10,14 +10,20 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -196,6 +202,30 @@ class FailureTest {
             try (SemaphoreBackend admin = Rabbit.backend("")) {
                 admin.admin().destroy(name);
             }
+        }
+    }
+
+    /** The broker has confirmed the deletion, and what becomes of the next request says nothing of that. */
+    @Test
+    void aReleaseThatWasConfirmedIsNoLossIfTheLinkEndsInTheRestOfItsExchange() {
+        Rabbit.News news = new Rabbit.News();
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                SemaphoreBackend admin = Rabbit.backend("");
+                SemaphoreBackend backend = Rabbit.backend(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort(), "")) {
+            admin.admin().create(name, 1);
+            BackendSession session = backend.open(name, news);
+            Hold hold = Rabbit.takeOne(session);
+            String exclusiveDeclaration = new QueueNames(name).hold(1) + "\4";
+            try (LinkFault cut = proxy.cutAfter(Direction.REQUESTS, exclusiveDeclaration)) {
+                ExchangeResult result = session.exchange(new ExchangeRequest(List.of(hold), List.of(1), 1, true));
+                assertThat(result.lost()).isEmpty();
+                assertThat(result.answers()).containsExactly(Answer.FULL);
+                assertThat(cut.strikes()).isPositive();
+            }
+            assertThat(news.ended).hasSize(1);
+            session.close();
+            admin.admin().destroy(name);
         }
     }
 
