@@ -67,9 +67,15 @@ final class ConsulSession implements BackendSession {
         }
     }
 
+    /** What was granted stays granted if there is no thread for the watch: the next exchange or renewal starts it. */
     private void watchIfHeld() {
-        if (!pool.held().isEmpty()) {
+        if (pool.held().isEmpty()) {
+            return;
+        }
+        try {
             watcher.start();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("{}: the watch could not be started, it is tried again: {}", subject, e.toString());
         }
     }
 
@@ -81,6 +87,7 @@ final class ConsulSession implements BackendSession {
     public Renewal renew(Collection<Hold> holds) {
         try (InterruptShield shield = new InterruptShield()) {
             watcher.loseIfGraceIsOver();
+            watchIfHeld();
             Deadline end = Deadline.after(System.nanoTime(), settings.renewalTimeout());
             // What is left is for the reading.
             Deadline enough = Attempts.part(end, 3, 4);

@@ -6,6 +6,7 @@ import static io.github.distributedsemaphore.consul.Consul.take;
 import static io.github.distributedsemaphore.consul.Consul.takeHolds;
 import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -21,6 +22,7 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +33,21 @@ import org.junit.jupiter.api.Test;
 
 /** Two clients at one semaphore of a real server, through the driven port. */
 class ExchangeTest {
+    /** While a thread has a value of it, it can start no watch: as where the system has no more threads. Counts. */
+    private static final InheritableThreadLocal<AtomicInteger> NO_WATCHES = new InheritableThreadLocal<>() {
+        @Override
+        protected AtomicInteger childValue(AtomicInteger refused) {
+            boolean ofWatch = StackWalker.getInstance()
+                    .walk(frames ->
+                            frames.anyMatch(frame -> frame.getClassName().equals(PrefixFollower.class.getName())));
+            if (ofWatch) {
+                refused.incrementAndGet();
+                throw new OutOfMemoryError("a test: unable to create native thread");
+            }
+            return refused;
+        }
+    };
+
     private final ConsulServer server = ConsulServer.shared();
     private final String name = Consul.uniqueName();
     private final Consul.Losses losses = new Consul.Losses();
@@ -97,6 +114,28 @@ class ExchangeTest {
         assertThat(take(session, 1)).isEqualTo(Answer.MISSING);
         backend.admin().create(name, 3);
         assertThat(takeOne(session).epoch()).isGreaterThan(before.lastEpoch());
+    }
+
+    @Test
+    void aGrantForWhoseWatchThereIsNoThreadIsOneAndTheNextRenewalStartsTheWatch() {
+        AtomicInteger refused = new AtomicInteger();
+        List<Hold> holds = new ArrayList<>();
+        assertThatCode(() -> {
+                    NO_WATCHES.set(refused);
+                    try {
+                        holds.add(takeOne(session));
+                    } finally {
+                        NO_WATCHES.remove();
+                    }
+                })
+                .doesNotThrowAnyException();
+        Hold hold = holds.get(0);
+        assertThat(refused).hasValue(1);
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        assertThat(session.renew(List.of(hold)).lost()).isEmpty();
+        await("the watch")
+                .until(() -> Thread.getAllStackTraces().keySet().stream()
+                        .anyMatch(thread -> thread.getName().equals("semaphore-consul-watch " + name)));
     }
 
     @Test
