@@ -77,7 +77,8 @@ final class HolderCount {
                     used.asyncRpc(consume(names.count(SlotBlock.of(slot, limit)), tag));
                 }
             }
-        } catch (IOException | ShutdownSignalException e) {
+        } catch (IOException | ShutdownSignalException | OutOfMemoryError e) {
+            // Also for want of a thread: the slots are held, whether they are counted or not.
             forget();
         } finally {
             lock.unlock();

@@ -92,6 +92,15 @@ final class RabbitConnections implements AutoCloseable {
         executor.execute(work);
     }
 
+    /** The same for what can be left out: that there is no thread for it must not undo what was done before. */
+    void executeIfPossible(Runnable work) {
+        try {
+            execute(work);
+        } catch (OutOfMemoryError e) {
+            LOG.warn("Something was left out for want of a thread: {}", e.toString());
+        }
+    }
+
     /** Runs something that does not block a while later, unless the client is closed by then. */
     void later(Runnable work, Duration delay) {
         try {

@@ -53,7 +53,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         this.names = new QueueNames(name);
         this.listener = listener;
         this.link = new SessionLink(backend, names, listener);
-        this.count = new HolderCount(names, backend.connections()::execute);
+        this.count = new HolderCount(names, backend.connections()::executeIfPossible);
         this.search = new SlotSearch(backend, names, held, count);
         this.waiters = new Waiters(backend.connections(), backend.probes(), backend.mailbox(), names);
         this.membership = backend.mailbox().join(names.encoded(), this);

@@ -147,7 +147,7 @@ final class Waiters {
         long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
         if (listening && !postponed && others >= MANY) {
             longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, others / MANY));
-            connections.execute(this::countOthers);
+            connections.executeIfPossible(this::countOthers);
         }
         nextLook = Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
@@ -156,7 +156,7 @@ final class Waiters {
     /** Others were faster with a slot that looked free. */
     void missed() {
         if (!areMany()) {
-            connections.execute(this::countOthers);
+            connections.executeIfPossible(this::countOthers);
         }
     }
 

@@ -5,29 +5,45 @@ import static io.github.distributedsemaphore.rabbitmq.Rabbit.granted;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.take;
 import static io.github.distributedsemaphore.rabbitmq.Rabbit.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Holders tell how many they are; what they do not tell is looked at. */
 class HolderCountTest {
+    /** While a thread has a value of it, it can start no other: as where the system has no more for the process. Counts. */
+    private static final InheritableThreadLocal<AtomicInteger> NO_THREADS = new InheritableThreadLocal<>() {
+        @Override
+        protected AtomicInteger childValue(AtomicInteger refused) {
+            refused.incrementAndGet();
+            throw new OutOfMemoryError("a test: unable to create native thread");
+        }
+    };
+
     private final String name = Rabbit.name();
     private final QueueNames names = new QueueNames(name);
     private final SemaphoreBackend backend = Rabbit.backend("");
@@ -253,6 +269,36 @@ class HolderCountTest {
         assertThat(counted(2)).isEqualTo(1);
         giveBack(session, hold);
         assertThat(counted(2)).isZero();
+    }
+
+    /** The slots are taken by then. */
+    @Test
+    void thatThereIsNoThreadToCountWithIsNoFailure() {
+        AtomicInteger refused = new AtomicInteger();
+        CountDownLatch end = new CountDownLatch(1);
+        try (RabbitConnections connections = new RabbitConnections(
+                RabbitSettings.from(BackendUri.parse(RabbitServer.uri()), HolderInfo.ofThisProcess("a test")))) {
+            HolderConnection holder = new HolderConnection(connections, "a test", reason -> {}, Deadline.NEVER);
+            // So that none is idle.
+            for (int i = 0; i < 20; i++) {
+                connections.execute(() -> InterruptShield.await(end::await, Deadline.NEVER));
+            }
+            HolderCount count = new HolderCount(names, connections::executeIfPossible);
+            assertThatCode(() -> {
+                        NO_THREADS.set(refused);
+                        try {
+                            count.add(List.of(1), 1, holder);
+                            connections.executeIfPossible(() -> {});
+                        } finally {
+                            NO_THREADS.remove();
+                        }
+                    })
+                    .doesNotThrowAnyException();
+            assertThat(refused).hasValue(2);
+            assertThat(holder.isOpen()).isTrue();
+        } finally {
+            end.countDown();
+        }
     }
 
     /** For many slots at once the default is too short on a busy machine. */
