@@ -38,6 +38,11 @@ record CallBudget(String subject, long start, Duration whole) {
                 .earlier(Deadline.after(System.nanoTime(), most));
     }
 
+    /** Whether what took the time so far might not be done again. */
+    boolean isHalfOver() {
+        return Deadline.after(start, whole.dividedBy(2)).isPast(System.nanoTime());
+    }
+
     /** Whether no further step of a search is begun. */
     boolean isSpent() {
         return Deadline.after(start, whole.multipliedBy(5).dividedBy(8)).isPast(System.nanoTime());

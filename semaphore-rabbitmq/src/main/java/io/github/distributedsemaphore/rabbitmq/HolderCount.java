@@ -118,7 +118,7 @@ final class HolderCount {
     }
 
     /** Begins to take slots out of the count; it is done before what this returns was awaited by {@link #await}. */
-    CompletableFuture<?> remove(Collection<Integer> slots) {
+    CompletableFuture<?> remove(Collection<Integer> slots, CallBudget budget) {
         lock.lock();
         try {
             List<String> left = new ArrayList<>();
@@ -128,7 +128,7 @@ final class HolderCount {
                     left.add(tag);
                 }
             }
-            await(removal);
+            await(removal, budget);
             Channel used = channel;
             if (used == null || left.isEmpty()) {
                 return DONE;
@@ -152,9 +152,11 @@ final class HolderCount {
     }
 
     /** Waits until slots are not counted any more, but not for long: what is counted wrongly makes nobody a holder. */
-    void await(CompletableFuture<?> removed) {
+    void await(CompletableFuture<?> removed, CallBudget budget) {
+        // So short that the deletion of the hold still has its half of the call's time.
+        Duration most = budget.probing().compareTo(PATIENCE) < 0 ? budget.probing() : PATIENCE;
         try {
-            InterruptShield.await(removed, Deadline.after(System.nanoTime(), PATIENCE));
+            InterruptShield.await(removed, budget.patience(most));
         } catch (ExecutionException | TimeoutException e) {
             lock.lock();
             try {

@@ -45,8 +45,11 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     private final SessionLink link;
     private final Watch membership;
 
-    /** What was given back by an exchange that failed afterwards for its attempts: the engine gives it back again. */
+    /** What was given back and not reported yet: if the exchange fails afterwards, the engine gives it back again. */
     private final Set<Hold> returned = new HashSet<>();
+
+    /** What the broker had when it was looked at for a release that had too little time left for the deletion. */
+    private final Set<Hold> seen = new HashSet<>();
 
     RabbitSession(RabbitBackend backend, String name, SessionListener listener) {
         this.backend = backend;
@@ -150,19 +153,40 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
     private void giveBack(List<Hold> holds, Set<Hold> lost, CallBudget budget) throws LinkLostException {
         List<Hold> ours = holds.stream().filter(held::contains).toList();
         // Meanwhile it is looked whether they are still held.
-        CompletableFuture<?> uncounted = count.remove(slots(ours));
-        List<Hold> present = present(ours, budget);
-        if (!present.isEmpty()) {
-            count.await(uncounted);
-            link.holder(budget).delete(names.holds(slots(present)), budget.end());
-            if (!waiters.released(slots(present))) {
-                slots(present).forEach(search::remember);
-            }
-        }
+        CompletableFuture<?> uncounted = count.remove(slots(ours), budget);
+        // First, so that others, which have to be looked at, do not keep them from it again and again.
+        List<Hold> before = ours.stream().filter(seen::contains).toList();
+        delete(before, uncounted, budget);
+        List<Hold> others = ours.stream().filter(hold -> !before.contains(hold)).toList();
+        delete(present(others, budget), uncounted, budget);
         lost.addAll(holds);
-        present.forEach(lost::remove);
         lost.removeIf(returned::remove);
         held.removeAll(holds);
+    }
+
+    /**
+     * Deletes holds that were seen. A deletion without answer costs the connection with all permits on it. Where the look took so
+     * long that the deletion might have none, nothing is done, and the next call need not look: it has all its time for the
+     * deletion.
+     */
+    private void delete(List<Hold> present, CompletableFuture<?> uncounted, CallBudget budget)
+            throws LinkLostException {
+        if (present.isEmpty()) {
+            return;
+        }
+        count.await(uncounted, budget);
+        if (budget.isHalfOver()) {
+            seen.addAll(present);
+            throw Failures.unavailable(
+                    budget.subject() + ": the broker answers slowly, so a release has to be tried again", null);
+        }
+        link.holder(budget).delete(names.holds(slots(present)), budget.end());
+        present.forEach(seen::remove);
+        returned.addAll(present);
+        held.removeAll(present);
+        if (!waiters.released(slots(present))) {
+            slots(present).forEach(search::remember);
+        }
     }
 
     private static List<Integer> slots(Collection<Hold> holds) {
@@ -276,10 +300,12 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         Set<Hold> lost = new HashSet<>(holds);
         present(ours, budget).forEach(lost::remove);
         if (!lost.isEmpty()) {
-            count.await(count.remove(slots(lost.stream().filter(held::contains).toList())));
             // Told before the slot may be taken again by this very session.
             listener.lost(lost, "its queue at the broker was deleted");
+            List<Hold> counted = lost.stream().filter(held::contains).toList();
+            CompletableFuture<?> uncounted = count.remove(slots(counted), budget);
             held.removeAll(lost);
+            count.await(uncounted, budget);
         }
         return lost;
     }

@@ -193,6 +193,29 @@ class BoundTest {
         awaitNoThreads();
     }
 
+    /** Look and deletion together take longer than one call has time, and a deletion without answer costs the connection. */
+    @Test
+    void aReleaseAtASlowBrokerTakesTwoTriesAndCostsNoOtherPermit() {
+        // The link delays one answer after the other: that of the count would take the time of the others.
+        RabbitServer.delete(new QueueNames(name).count(HolderCount.SlotBlock.of(3, 3)));
+        Rabbit.News news = new Rabbit.News();
+        SemaphoreBackend backend = throughProxy("?detection=3m&timeout=4s");
+        BackendSession session = backend.open(name, news);
+        List<Hold> holds = Rabbit.granted(Rabbit.take(session, 2).answers().get(0));
+        assertThat(holds).extracting(session::check).containsOnly(HoldState.HELD);
+        Duration lag = Duration.ofMillis(2_400);
+        try (LinkFault slow = proxy.delay(lag, lag, new Random(4), Direction.ANSWERS)) {
+            assertThatThrownBy(() -> Rabbit.giveBack(session, holds.get(0)))
+                    .isInstanceOf(BackendUnavailableException.class);
+            assertThat(Rabbit.giveBack(session, holds.get(0)).lost()).isEmpty();
+            assertThat(slow.strikes()).isPositive();
+        }
+        assertThat(news.ended).isEmpty();
+        assertThat(session.check(holds.get(1))).isEqualTo(HoldState.HELD);
+        assertThat(admin.admin().describe(name).orElseThrow().free()).isEqualTo(2);
+        backend.close();
+    }
+
     /** Each round trip takes a third of the time, so that a change cannot come to its end. */
     @Test
     void aChangeByAnAdministratorEndsWithinOneTimeOutInAll() {
