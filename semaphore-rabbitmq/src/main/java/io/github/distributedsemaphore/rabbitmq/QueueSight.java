@@ -135,17 +135,22 @@ final class QueueSight {
     private void probe(ProbeConnection.Line line, List<String> queues, int first, BitSet present, Deadline patience)
             throws IOException, ProbeFailedException {
         Deque<Prober> asked = new ArrayDeque<>();
-        for (int from = first; from < queues.size(); from += MOST_AT_ONCE) {
-            Prober prober = line.idleProber();
-            if (prober == null) {
-                prober = connections.call(() -> new Prober(line.newChannel()), line::keep, patience);
+        try {
+            for (int from = first; from < queues.size(); from += MOST_AT_ONCE) {
+                Prober prober = line.idleProber();
+                if (prober == null) {
+                    prober = connections.call(() -> new Prober(line.newChannel()), line::keep, patience);
+                }
+                asked.add(prober);
+                prober.send(queues, from, Math.min(queues.size(), from + MOST_AT_ONCE));
             }
-            prober.send(queues, from, Math.min(queues.size(), from + MOST_AT_ONCE));
-            asked.add(prober);
-        }
-        for (Prober prober : asked) {
-            prober.await(present, patience);
-            line.keep(prober);
+            while (!asked.isEmpty()) {
+                asked.element().await(present, patience);
+                line.keep(asked.remove());
+            }
+        } finally {
+            // Their answers may come yet, and would be taken for those of the next look.
+            asked.forEach(prober -> connections.executeIfPossible(prober::abort));
         }
     }
 
@@ -173,6 +178,10 @@ final class QueueSight {
 
         boolean isOpen() {
             return channel.isOpen();
+        }
+
+        private void abort() {
+            HolderConnection.abort(channel);
         }
 
         private void send(List<String> queues, int from, int to) throws IOException {

@@ -336,6 +336,40 @@ class FailureTest {
         backend.close();
     }
 
+    /** The broker blocks a connection after its next message, so that of several probes most have no answer. */
+    @Test
+    void alarmsLeaveNoChannelsOpen() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("?detection=30s")) {
+            BackendSession session = backend.open(name, new Rabbit.News());
+            backend.admin().create(name, 3);
+            List<Hold> held = Rabbit.granted(Rabbit.take(session, 3).answers().get(0));
+            int before = channelsOfProbes();
+            for (int round = 0; round < 5; round++) {
+                RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+                try {
+                    await().until(() -> {
+                        assertThat(session.renew(held).lost()).isEmpty();
+                        return backend.probes().line(soon()).isBlocked();
+                    });
+                } finally {
+                    RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+                }
+                await().until(() -> !backend.probes().line(soon()).isBlocked());
+            }
+            await().untilAsserted(() -> assertThat(channelsOfProbes()).isLessThanOrEqualTo(before));
+            session.close();
+            backend.admin().destroy(name);
+        }
+    }
+
+    private static int channelsOfProbes() {
+        String channels = RabbitServer.eval("lists:sum([N || [{channels, N}, {client_properties, C}] <-"
+                + " rabbit_networking:connection_info_all([channels, client_properties]),"
+                + " lists:member({<<\"connection_name\">>, longstr, <<\"semaphore probes\">>}, C)]).");
+        return Integer.parseInt(channels.strip());
+    }
+
     /** The broker blocks a connection that publishes when it next does, so that a renewal's probes may have no answer. */
     @Test
     void aRenewalUnderAnAlarmIsDoneBeforeThePermitsEndHoweverLongTheTimeOutIs() {
