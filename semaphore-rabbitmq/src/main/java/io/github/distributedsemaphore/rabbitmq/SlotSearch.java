@@ -218,7 +218,8 @@ final class SlotSearch implements AutoCloseable {
             if (isEnough()) {
                 return Found.ENOUGH;
             }
-            return found == Found.NO_MORE && disturbed ? Found.UNCLEAR : found;
+            // What was enough may have been deleted before it was verified, and then nobody has looked at the others.
+            return found == Found.ENOUGH || (found == Found.NO_MORE && disturbed) ? Found.UNCLEAR : found;
         }
 
         private boolean givesUp() {

@@ -20,9 +20,14 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -267,6 +272,30 @@ class SessionTest {
         giveBack(session, second);
         assertThat(backend.admin().retiredHolders(name)).isZero();
         assertThat(take(session, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    /** A look that finds the slot held is not enough for a refusal, and neither is one that finds it free. */
+    @Test
+    void anAttemptWhoseHoldIsDeletedWhileItIsVerifiedLooksAgain() throws Exception {
+        backend.admin().create(name, 1);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                SemaphoreBackend slow = Rabbit.backend(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort(), "?timeout=1m")) {
+            BackendSession slowSession = slow.open(name, new Rabbit.News());
+            giveBack(slowSession, takeOne(slowSession));
+            Duration lag = Duration.ofSeconds(1);
+            try (LinkFault delay = proxy.delay(lag, lag, new Random(5), Direction.ANSWERS)) {
+                CompletableFuture<Answer> answer = CompletableFuture.supplyAsync(
+                        () -> take(slowSession, 1).answers().get(0));
+                await().pollInterval(Duration.ofMillis(10)).until(() -> Rabbit.exists(connection, names.hold(1)));
+                RabbitServer.delete(names.hold(1));
+                assertThat(delay.strikes()).isPositive();
+                assertThat(granted(answer.get(60, TimeUnit.SECONDS)))
+                        .extracting(Hold::slot)
+                        .containsExactly(1);
+            }
+            slowSession.close();
+        }
     }
 
     @Test
