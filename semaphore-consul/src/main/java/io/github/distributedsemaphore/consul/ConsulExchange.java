@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -314,7 +315,9 @@ final class ConsulExchange {
     private void endPlacing(ExchangePlan plan, @Nullable SlotSession made) {
         SlotSession chosen = plan.place();
         if (chosen != null) {
-            pool.placed(made);
+            Contender entry =
+                    made == null || known == null ? null : known.contenders().get(made.id());
+            pool.placed(made, entry == null ? 0 : entry.modifyIndex());
             pool.putBack(List.of(chosen));
             plan.keepPlace(null);
         }

@@ -177,7 +177,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
             runHint();
         }
-        keepPlace(view);
+        keepPlace(view, reply.index());
     }
 
     /** A query may have been answered just before a grant, or by a server that is behind: only a fresh answer convicts. */
@@ -210,13 +210,14 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     }
 
     /** A client that waits has a contender entry, as the guide has it. That this fails does not mean that the watch does. */
-    private void keepPlace(PrefixView view) {
+    private void keepPlace(PrefixView view, long index) {
         SlotSession place = pool.place();
         try {
             if (hint == null) {
                 leavePlace();
             } else if (place != null) {
                 pool.keepAlive(place, view.contenders().containsKey(place.id()), operations.end());
+                makeSpoiledPlace(view, index, place);
             } else {
                 makePlace(view);
             }
@@ -231,7 +232,24 @@ final class PrefixWatcher implements PrefixFollower.Follower {
      */
     void makeDuePlace(PrefixView view) {
         if (hint != null && pool.place() == null && placeDue.isPast(System.nanoTime())) {
-            listener.execute(() -> keepPlace(view));
+            listener.execute(() -> keepPlace(view, 0));
+        }
+    }
+
+    /**
+     * Makes a place again whose entry does not say any more that this client waits: an exchange that was overtaken has written its
+     * slot there, or somebody has deleted it. What was seen may be older than the entry, and says nothing then.
+     *
+     * @param index of what was seen
+     */
+    private void makeSpoiledPlace(PrefixView view, long index, SlotSession place) {
+        Contender entry = view.contenders().get(place.id());
+        long made = pool.placeIndex();
+        boolean spoiled = entry == null ? index > made : entry.waiting() == 0 && entry.modifyIndex() > made;
+        SlotSession taken = spoiled ? pool.takePlace() : null;
+        if (taken != null) {
+            pool.putBack(List.of(taken));
+            makePlace(view);
         }
     }
 
@@ -240,12 +258,15 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         SlotSession taken = hint != null && wanted > 0 && view.exists() ? pool.takeForPlace(end) : null;
         if (taken != null) {
             Transaction.Status status = Transaction.Status.UNKNOWN;
+            long index = 0;
             try {
                 Transaction entry =
                         new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
-                status = entry.send(operations, end).status();
+                Transaction.Outcome outcome = entry.send(operations, end);
+                status = outcome.status();
+                index = outcome.indexes().getOrDefault(view.key(taken.id()), 0L);
             } finally {
-                pool.placed(status == Transaction.Status.OK ? taken : null);
+                pool.placed(status == Transaction.Status.OK ? taken : null, index);
                 putBack(taken, status, end);
             }
             // The last caller may have given up meanwhile, when there was no place yet to leave.

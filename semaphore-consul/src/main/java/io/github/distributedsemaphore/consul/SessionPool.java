@@ -32,6 +32,9 @@ final class SessionPool {
     /** The session whose contender entry is this client's place among those that wait; null if there is none. Not among the idle. */
     private @Nullable SlotSession place;
 
+    /** When the entry of the place was written. */
+    private long placeIndex;
+
     /** Whether a place is being made. */
     private boolean placing;
 
@@ -112,7 +115,7 @@ final class SessionPool {
             return taken;
         } finally {
             if (taken == null) {
-                placed(null);
+                placed(null, 0);
             }
         }
     }
@@ -141,12 +144,22 @@ final class SessionPool {
         return chosen;
     }
 
-    /** Notes what became of a place that was to be made. */
-    synchronized void placed(@Nullable SlotSession session) {
+    /**
+     * Notes what became of a place that was to be made.
+     *
+     * @param index when its entry was written
+     */
+    synchronized void placed(@Nullable SlotSession session, long index) {
         placing = false;
         if (session != null && session.state() != SlotSession.State.DEAD) {
             place = session;
+            placeIndex = index;
         }
+    }
+
+    /** The index of the write that made the place last. */
+    synchronized long placeIndex() {
+        return placeIndex;
     }
 
     /** Returns the session of the place; null if there is none. */

@@ -136,6 +136,32 @@ class WaitingOrderTest {
         }
     }
 
+    /** As an exchange leaves it that has prepared more slots than fit into one transaction, and was overtaken. */
+    @Test
+    void aPlaceWhoseEntryNamesASlotIsMadeAgain() {
+        takeHolds(session, 2);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            String key = waiting().get(0);
+            String id = key.substring(key.lastIndexOf('/') + 1);
+            String flags = "&flags=" + LockBody.FLAGS;
+            assertThat(server.send("PUT", "/v1/kv/" + key + "?acquire=" + id + flags, "{\"Slot\":1}")
+                            .body())
+                    .contains("true");
+            await("made again").until(() -> waiting().size() == 1);
+        }
+    }
+
+    @Test
+    void aPlaceWhoseEntryWasDeletedIsMadeAgain() {
+        takeHolds(session, 2);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            server.delete(waiting().get(0));
+            await("made again").until(() -> waiting().size() == 1);
+        }
+    }
+
     @Test
     void aContenderOfTheOfficialClientHasItsPlaceInTheOrder() {
         Hold kept = takeOne(session);
