@@ -159,8 +159,11 @@ final class ConsulExchange {
 
     /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
     ExchangeResult resolve(ExchangeRequest request, Deadline end, InterruptShield shield) {
-        Set<Hold> lost = new HashSet<>();
         ExchangePlan plan = unresolved;
+        // What the exchange did not find any more is not in its plan.
+        Set<Hold> lost = new HashSet<>(request.giveBack());
+        lost.removeAll(maybeReturned);
+        lost.removeAll(plan == null ? Set.of() : plan.releases().keySet());
         ExchangeResult result = plan == null ? null : settle(plan, "asking again", new Attempts(end), shield, lost);
         if (result == null) {
             ExchangeRequest giveBack = new ExchangeRequest(request.giveBack(), List.of(), 1, request.waiting());

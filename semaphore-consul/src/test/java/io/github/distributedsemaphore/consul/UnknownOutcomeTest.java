@@ -29,6 +29,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -297,6 +298,25 @@ class UnknownOutcomeTest {
             late.letGo();
             assertThat(server.keys()).noneMatch(key -> key.startsWith(name + "/"));
             assertThat(take(client, 1)).isEqualTo(Answer.MISSING);
+        }
+    }
+
+    /** The plan of an exchange names only what was still held. */
+    @Test
+    void findingOutTellsAlsoOfWhatWasLostBefore() {
+        try (SemaphoreBackend hasty = Consul.openAt("consul://" + link.address() + "?timeout=2s");
+                BackendSession client = hasty.open(name, new Consul.Losses())) {
+            List<Hold> holds = takeHolds(client, 2);
+            server.destroySession(server.holders(name).get(0));
+            List<Hold> lost = holds.stream()
+                    .filter(hold -> client.check(hold) == HoldState.LOST)
+                    .toList();
+            assertThat(lost).hasSize(1);
+            ExchangeRequest release = new ExchangeRequest(holds, List.of(), 1, false);
+            link.loseRequests(Integer.MAX_VALUE);
+            assertThatThrownBy(() -> client.exchange(release)).isInstanceOf(OutcomeUnknownException.class);
+            link.loseRequests(0);
+            assertThat(client.resolve(release).lost()).isEqualTo(Set.copyOf(lost));
         }
     }
 
