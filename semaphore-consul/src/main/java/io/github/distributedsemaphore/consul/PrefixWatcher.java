@@ -158,13 +158,13 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     @Override
     public void look(ConsulHttp.Reply reply, boolean changed) {
-        grace.restart();
         PrefixView view;
         try {
             view = reply.isOk() ? reader.parse(reply.body()) : reader.empty();
         } catch (IncompatibleStateException e) {
             lastLook = null;
             confirm(pool.held());
+            grace.restart();
             runHint();
             return;
         }
@@ -174,6 +174,8 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         if (!missing.isEmpty()) {
             confirm(missing);
         }
+        // Not before: an answer that is not Consul's, or a suspicion that cannot be confirmed, is a failure.
+        grace.restart();
         if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
             runHint();
         }

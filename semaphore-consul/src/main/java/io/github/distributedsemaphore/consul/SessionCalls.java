@@ -119,6 +119,11 @@ final class SessionCalls {
                 throw reply.refused(subject);
             }
             if (reply.isOk()) {
+                // What stands between may answer 200 with something else, and that renews nothing.
+                if (!reply.body().contains(session.id())) {
+                    throw new BackendUnavailableException(
+                            subject + ": the answer is not Consul's, it does not name session " + session.id(), null);
+                }
                 session.confirmed(start);
             }
             return reply.isOk();

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -127,6 +128,33 @@ class GraceTest {
             Hold hold = takeOne(session);
             await().atMost(PATIENCE).until(() -> losses.holds.contains(hold));
             assertThat(Duration.ofNanos(System.nanoTime() - taken)).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+        }
+    }
+
+    /** As something that stands between: it answers every query at once. */
+    @Test
+    void answersThatAreNotConsulsDoNotBeginTheGraceAnew() throws Exception {
+        create();
+        try (StubServer stub = StubServer.answering("a page");
+                ConsulHttp operations = http(server.address(), Duration.ofSeconds(4), 2);
+                ConsulHttp watches = http(stub.address(), ConsulBackend.WATCH_ANSWER, 2);
+                BackendSession session =
+                        new ConsulSession(operations, watches, settings(server.address(), "1s"), name, losses)) {
+            Hold hold = takeOne(session);
+            await().atMost(PATIENCE).until(() -> losses.holds.contains(hold));
+        }
+    }
+
+    @Test
+    void anAnswerThatDoesNotNameTheSessionRenewsNothing() {
+        try (StubServer stub = StubServer.answering("a page");
+                ConsulHttp operations = http(stub.address(), Duration.ofSeconds(4), 2)) {
+            SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(Runnable::run);
+            SessionCalls calls = new SessionCalls(operations, name, name, settings(stub.address()), sideBySide);
+            SessionPool.SlotSession session = new SessionPool.SlotSession("3f1b", 0);
+            assertThatThrownBy(() -> calls.renew(session, operations.end()))
+                    .isInstanceOf(BackendUnavailableException.class);
+            assertThat(session.confirmedNanos()).isZero();
         }
     }
 
