@@ -195,4 +195,40 @@ class SentinelTest {
                 .until(() -> take(session, 1) instanceof Answer.Granted);
         assertThat(heldAt(replica)).isEqualTo(2);
     }
+
+    /** The master is cut off from its peers, but not from the clients: it does not hear that the replica leads. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "&minReplicas=1"})
+    void aMasterThatHasLostItsReplicasIsLeftOnceAnotherOneLeads(String setting) {
+        try (RedisServer next = RedisServer.start(
+                        "--masterauth", "pw", "--replicaof", "127.0.0.1", Integer.toString(replica.port()));
+                SemaphoreBackend client = open(uri + "&detection=1m" + setting)) {
+            BackendSession held = client.open("jobs", new Redis.Ear());
+            Hold hold = takeOne(held);
+            awaitReplica(1);
+            await().atMost(Duration.ofSeconds(60)).until(() -> heldAt(next) == 1);
+            cutOff();
+
+            assertThatThrownBy(() -> take(held, 1)).hasMessageContaining("NOREPLICAS");
+            await().atMost(Duration.ofSeconds(20))
+                    .ignoreExceptions()
+                    .until(() -> take(held, 1) instanceof Answer.Granted);
+            assertThat(heldAt(replica)).isEqualTo(2);
+            assertThat(held.renew(List.of(hold)).lost()).isEmpty();
+            held.close();
+        }
+    }
+
+    private void cutOff() {
+        try (Redis old = view(master);
+                Redis leader = view(replica)) {
+            leader.commands().replicaofNoOne();
+            assertThat(sentinel.say("SENTINEL REMOVE main")).isEqualTo("+OK");
+            assertThat(sentinel.say("SENTINEL MONITOR main 127.0.0.1 " + replica.port() + " 1"))
+                    .isEqualTo("+OK");
+            old.commands().configSet("min-replicas-to-write", "1");
+            // It hears of the end of a replica's connection a little later.
+            await().until(() -> old.commands().info("replication").contains("connected_slaves:0"));
+        }
+    }
 }

@@ -36,6 +36,9 @@ public final class ClusterServers implements Servers {
     /** Replaced as a whole, because looks overlap. */
     private volatile Map<Integer, HostAndPort> owners = new ConcurrentHashMap<>();
 
+    /** Nodes that said that the cluster is down: they may be cut off from the others, and their picture may be an old one. */
+    private final Set<HostAndPort> doubted = ConcurrentHashMap.newKeySet();
+
     ClusterServers(RedisConnector connector, List<HostAndPort> seeds, Credentials credentials) {
         this.connector = connector;
         this.seeds = seeds;
@@ -53,6 +56,7 @@ public final class ClusterServers implements Servers {
             // Before others see the picture: they forget nodes in it.
             HostAndPort owner = Objects.requireNonNull(found.get(slot));
             owners = found;
+            doubted.remove(owner);
             return owner;
         });
     }
@@ -73,7 +77,10 @@ public final class ClusterServers implements Servers {
         List<HostAndPort> asked = new ArrayList<>(candidates);
         Collections.shuffle(asked);
         List<HostAndPort> some = List.copyOf(asked.subList(0, Math.min(ASKED, asked.size())));
-        return Servers.firstAnswer(some, node -> ask(node, slot));
+        return Servers.firstAnswer(
+                some,
+                node -> ask(node, slot),
+                (node, found) -> !doubted.contains(node) && !doubted.contains(found.get(slot)));
     }
 
     private CompletableFuture<Map<Integer, HostAndPort>> ask(HostAndPort node, int slot) {
@@ -123,6 +130,16 @@ public final class ClusterServers implements Servers {
         }
         // A slot that is on its way: its keys are at two nodes until it has arrived.
         return error.startsWith("ASK ") || error.startsWith("TRYAGAIN");
+    }
+
+    /** A node that was cut off, and those that were cut off with it, go on calling it the owner of its slots. */
+    @Override
+    public void doubt(String error, HostAndPort from, Runnable left) {
+        if (error.startsWith("CLUSTERDOWN")) {
+            doubted.add(from);
+            forget(from);
+            left.run();
+        }
     }
 
     private void moved(String error, HostAndPort from) {

@@ -47,6 +47,8 @@ public final class CommandBatch {
     private int multi = -1;
     private int exec = -1;
     private boolean moves;
+    private int wait = -1;
+    private int replicas;
 
     public int add(RedisVerb verb, String... arguments) {
         line('*', arguments.length + 1);
@@ -183,12 +185,27 @@ public final class CommandBatch {
         copy.multi = multi;
         copy.exec = exec;
         copy.moves = moves;
+        copy.wait = wait;
+        copy.replicas = replicas;
         return copy;
     }
 
     /** The batch changes something without a transaction. */
     public void moves() {
         moves = true;
+    }
+
+    /** Adds WAIT: so many replicas have to have what was written before. */
+    int addWait(int needed, long millis) {
+        replicas = needed;
+        wait = add(RedisVerb.WAIT, Integer.toString(needed), Long.toString(millis));
+        return wait;
+    }
+
+    /** Whether WAIT was answered, by fewer replicas than have to have it. */
+    boolean isShortOfReplicas() {
+        Reply have = wait < 0 ? Reply.NIL : outputs.get(wait).reply();
+        return !have.isNil() && have.error() == null && have.number() < replicas;
     }
 
     /** Whether something may have changed if no reply comes. */

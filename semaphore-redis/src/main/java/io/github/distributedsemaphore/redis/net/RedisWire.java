@@ -147,6 +147,9 @@ public final class RedisWire {
             close();
             throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
         }
+        if (batch.isShortOfReplicas()) {
+            servers.doubt(Replicas.SHORTAGE, server, this::close);
+        }
         return replies;
     }
 
@@ -155,8 +158,10 @@ public final class RedisWire {
         String first = null;
         for (Reply reply : replies.all()) {
             String error = reply.error();
-            if (error != null && servers.isElsewhere(error, server) && first == null) {
-                first = error;
+            if (error != null && servers.isElsewhere(error, server)) {
+                first = first == null ? error : first;
+            } else if (error != null) {
+                servers.doubt(error, server, this::close);
             }
         }
         return first;

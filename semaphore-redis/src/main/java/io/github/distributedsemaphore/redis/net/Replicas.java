@@ -12,11 +12,12 @@ import java.time.Duration;
 public record Replicas(int needed, Duration atMost) {
     public static final int NOT_ASKED = -1;
 
+    /** Begins what Redis says when too few replicas are there, and what is said here of it. */
+    static final String SHORTAGE = "NOREPLICAS";
+
     /** Adds the question, after the commands that it is about and outside of their transaction; returns its index. */
     public int ask(CommandBatch batch) {
-        return needed == 0
-                ? NOT_ASKED
-                : batch.add(RedisVerb.WAIT, Integer.toString(needed), Long.toString(atMost.toMillis()));
+        return needed == 0 ? NOT_ASKED : batch.addWait(needed, atMost.toMillis());
     }
 
     /** Adds a question that waits for nobody, before a change: it fails where the user may not ask. Returns its index. */
@@ -48,7 +49,7 @@ public record Replicas(int needed, Duration atMost) {
         }
         long have = replies.get(index).number();
         if (have < needed) {
-            throw new RedisErrorException("NOREPLICAS " + have + " of the " + needed
+            throw new RedisErrorException(SHORTAGE + " " + have + " of the " + needed
                     + " replicas that the setting 'minReplicas' asks for have the change after " + atMost.toMillis()
                     + " ms");
         }

@@ -5,7 +5,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Which of the servers that a URI means has the keys of a semaphore. Thread-safe; nothing here blocks. */
 public interface Servers {
@@ -23,31 +26,55 @@ public interface Servers {
      */
     boolean isElsewhere(String error, HostAndPort from);
 
+    /**
+     * Looks whether another server leads by now, if an error is one that a server gives when it has lost the others. Does not wait, and
+     * the error stays what it is.
+     *
+     * @param error what a server answered
+     * @param from which one
+     * @param left is called, on any thread, if connections to that server are to be closed
+     */
+    void doubt(String error, HostAndPort from, Runnable left);
+
     /** Whether the server has to be the master, which a server that is asked for the first time says. */
     boolean areReplicated();
 
     /**
      * Asks several servers that should know the same, all at once: one that does not answer must not hold up the others.
      *
-     * @return the first answer; if there is none, the failure that came last
+     * @param believed whether the answer of a server is good enough not to wait for another one
+     * @return the first answer that is believed; if there is none, another one; if there is none either, the failure that came last
      */
     static <T> CompletableFuture<T> firstAnswer(
-            List<HostAndPort> servers, Function<HostAndPort, CompletableFuture<T>> question) {
+            List<HostAndPort> servers,
+            Function<HostAndPort, CompletableFuture<T>> question,
+            BiPredicate<HostAndPort, T> believed) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         AtomicInteger open = new AtomicInteger(servers.size());
+        AtomicReference<@Nullable T> other = new AtomicReference<>();
         for (HostAndPort server : servers) {
             Future<?> unused = question.apply(server).whenComplete((said, failure) -> {
-                if (failure == null) {
+                if (failure == null && believed.test(server, said)) {
                     answer.complete(said);
-                } else if (open.decrementAndGet() == 0) {
-                    answer.completeExceptionally(
-                            failure instanceof CompletionException && failure.getCause() != null
-                                    ? failure.getCause()
-                                    : failure);
+                    return;
+                } else if (failure == null) {
+                    other.set(said);
+                }
+                if (open.decrementAndGet() == 0) {
+                    T doubtful = other.get();
+                    if (doubtful != null) {
+                        answer.complete(doubtful);
+                    } else {
+                        answer.completeExceptionally(cause(failure));
+                    }
                 }
             });
         }
         return answer;
+    }
+
+    private static Throwable cause(Throwable failure) {
+        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     }
 
     /** A server that stands alone. */
@@ -65,6 +92,11 @@ public interface Servers {
         @Override
         public boolean isElsewhere(String error, HostAndPort from) {
             return false;
+        }
+
+        @Override
+        public void doubt(String error, HostAndPort from, Runnable left) {
+            // There is no other.
         }
 
         @Override

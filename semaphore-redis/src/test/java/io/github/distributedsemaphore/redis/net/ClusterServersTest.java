@@ -146,6 +146,41 @@ class ClusterServersTest {
         }
     }
 
+    /** Its peers have called another node the owner since. The one that was cut off with it answers first. */
+    @Test
+    void aNodeThatSaysThatTheClusterIsDownIsNotBelieved() throws Exception {
+        CountDownLatch answered = new CountDownLatch(1);
+        try (FakeNode cut = new FakeNode(ALL_SLOTS, () -> {});
+                FakeNode node = new FakeNode(ALL_SLOTS.replace("7001", "7002"), answered::await)) {
+            ClusterServers looking =
+                    new ClusterServers(connector, List.of(cut.address(), node.address()), Credentials.NONE);
+            String moved = "MOVED " + ClusterServers.slotOf(KEY) + " " + OWNER;
+            assertThat(looking.isElsewhere(moved, ASKED)).isTrue();
+            CountDownLatch left = new CountDownLatch(1);
+            looking.doubt("CLUSTERDOWN The cluster is down", OWNER, left::countDown);
+            assertThat(left.getCount()).isZero();
+            CompletableFuture<HostAndPort> found = looking.serverOf(KEY);
+            assertThat(cut.closed().await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+            assertThat(found).isNotDone();
+            answered.countDown();
+
+            assertThat(found).succeedsWithin(PATIENCE).isEqualTo(new HostAndPort("127.0.0.1", 7002));
+        }
+    }
+
+    /** As when all of the cluster was down for a moment. */
+    @Test
+    void aNodeThatSaidThatTheClusterIsDownIsGoneBackToIfThereIsNoOther() throws Exception {
+        try (FakeNode node = new FakeNode(ALL_SLOTS, () -> {})) {
+            ClusterServers looking = new ClusterServers(connector, List.of(node.address()), Credentials.NONE);
+            looking.doubt("CLUSTERDOWN The cluster is down", OWNER, () -> {});
+            looking.doubt("CLUSTERDOWN The cluster is down", node.address(), () -> {});
+
+            assertThat(looking.serverOf(KEY)).succeedsWithin(PATIENCE).isEqualTo(OWNER);
+        }
+    }
+
     /** What a node waits for before it answers. */
     @FunctionalInterface
     private interface Gate {
