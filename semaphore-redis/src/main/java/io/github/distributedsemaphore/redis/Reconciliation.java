@@ -222,13 +222,20 @@ final class Reconciliation {
         return arguments;
     }
 
-    /** What the lost transaction may have granted counts only if it would count otherwise. */
+    /**
+     * What the lost transaction may have granted counts only if it would count otherwise. WAIT is about what its own connection wrote,
+     * and this one may have written nothing. So the deadline of this session moves, by as little as it can: that is sent to the replicas
+     * each time, after the lost transaction, and makes no key.
+     */
     void requireConfirmed(Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
         Replicas replicas = liveness.replicas();
-        int confirmed = replicas.ask(batch);
-        if (!batch.isEmpty()) {
-            replicas.require(wire.ask(batch, deadline), confirmed);
+        if (replicas.needed() > 0) {
+            CommandBatch batch = new CommandBatch();
+            int written = batch.add(RedisVerb.ZADD, layout.lives(), "XX", "INCR", "1", liveness.client());
+            int confirmed = replicas.ask(batch);
+            Replies replies = wire.ask(batch, deadline);
+            replies.get(written);
+            replicas.require(replies, confirmed);
         }
     }
 }

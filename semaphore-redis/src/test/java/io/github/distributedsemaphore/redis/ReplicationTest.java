@@ -20,9 +20,17 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -255,6 +263,39 @@ class ReplicationTest {
                 .ignoreExceptions()
                 .until(() -> session.resolve(one).answers().get(0) instanceof Answer.Granted);
         assertThat(held(atReplica)).isEqualTo(1);
+    }
+
+    /** From 7.2 on WAIT returns at once on a connection that has written nothing. */
+    @Test
+    void afterALostReplySomethingIsWrittenOnTheConnectionOnWhichReplicasConfirm() throws Exception {
+        BackendSession session = session("minReplicas=1");
+        giveBack(session, takeOne(session));
+        clients.loseReplies();
+        ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, false);
+        assertThatThrownBy(() -> session.exchange(one)).isInstanceOf(OutcomeUnknownException.class);
+        try (Socket monitor = new Socket(InetAddress.getLoopbackAddress(), master.port())) {
+            monitor.setSoTimeout(10_000);
+            monitor.getOutputStream().write("MONITOR\r\n".getBytes(StandardCharsets.US_ASCII));
+            BufferedReader lines =
+                    new BufferedReader(new InputStreamReader(monitor.getInputStream(), StandardCharsets.US_ASCII));
+            assertThat(lines.readLine()).isEqualTo("+OK");
+            assertThat(session.resolve(one).answers().get(0)).isInstanceOf(Answer.Granted.class);
+
+            assertThat(commandBefore("WAIT", lines)).isEqualTo("ZADD");
+        }
+    }
+
+    /** Which command came last on the connection on which this one comes, as MONITOR tells it. */
+    private static String commandBefore(String command, BufferedReader lines) throws IOException {
+        Map<String, String> last = new HashMap<>();
+        while (true) {
+            // +1764321000.123456 [0 127.0.0.1:40000] "WAIT" "1" "1000"
+            String[] parts = lines.readLine().split("[\\[\\]\"]", 5);
+            if (parts[3].equals(command)) {
+                return last.get(parts[1]);
+            }
+            last.put(parts[1], parts[3]);
+        }
     }
 
     @Test
