@@ -24,7 +24,11 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.protocol.PushHandler;
+import io.lettuce.core.pubsub.PubSubEndpoint;
+import io.lettuce.core.pubsub.RedisPubSubReactiveCommandsImpl;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnectionImpl;
+import io.lettuce.core.pubsub.api.sync.RedisPubSubCommands;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
@@ -246,6 +250,22 @@ public final class RedisConnector {
 
                 @Override
                 protected @Nullable RedisReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {
+                    return null;
+                }
+            };
+        }
+
+        @Override
+        protected <K, V> StatefulRedisPubSubConnectionImpl<K, V> newStatefulRedisPubSubConnection(
+                PubSubEndpoint<K, V> endpoint, RedisChannelWriter writer, RedisCodec<K, V> codec, Duration timeout) {
+            return new StatefulRedisPubSubConnectionImpl<>(endpoint, writer, codec, timeout) {
+                @Override
+                protected @Nullable RedisPubSubCommands<K, V> newRedisSyncCommandsImpl() {
+                    return null;
+                }
+
+                @Override
+                protected @Nullable RedisPubSubReactiveCommandsImpl<K, V> newRedisReactiveCommandsImpl() {
                     return null;
                 }
             };

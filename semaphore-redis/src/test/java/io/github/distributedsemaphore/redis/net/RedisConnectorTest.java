@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 
 class RedisConnectorTest {
     private static final int CLIENTS = 8;
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** With threads of its own for each client, sixteen of them made half the pairs that they make now. */
     @Test
@@ -78,6 +79,23 @@ class RedisConnectorTest {
             ask(next);
         } finally {
             next.close();
+        }
+    }
+
+    /** A proxy of five hundred commands took most of the time of the first watch on a busy machine. */
+    @Test
+    void aConnectionForChannelsHasNoCommandsThatNobodyUses() {
+        RedisConnections connections = connected();
+        try {
+            assertThat(connections.openPubSub()).succeedsWithin(PATIENCE).satisfies(connection -> {
+                assertThat(connection.sync()).isNull();
+                assertThat(connection.reactive()).isNull();
+                assertThat(connection.async().subscribe("no-such-channel").toCompletableFuture())
+                        .succeedsWithin(PATIENCE);
+                connection.close();
+            });
+        } finally {
+            connections.close();
         }
     }
 
