@@ -48,7 +48,7 @@ final class RedisSession implements BackendSession {
     private final RedisExchange exchange;
     private final SessionListener listener;
     private final Consumer<String> own = this::heard;
-    private final Consumer<String> everybody = this::heard;
+    private final Consumer<String> everybody = this::hint;
     private final AtomicBoolean ended = new AtomicBoolean();
 
     /**
@@ -253,20 +253,30 @@ final class RedisSession implements BackendSession {
         }
     }
 
+    /**
+     * On the channel of this session alone: something was given to it, or something may be free.
+     *
+     * @param message empty when messages may have been lost, and with them what was given
+     */
     private void heard(String message) {
-        if (message.isEmpty()) {
+        if (message.isEmpty() && liveness.takesHandedSlots()) {
             listener.execute(() -> tidy(true));
         }
         Ledger.Offer offer = Ledger.Offer.parse(message);
         if (offer != null) {
             liveness.ledger().offer(offer);
         }
+        hint(message);
+        if (offer != null && liveness.ledger().hasOffers()) {
+            planTidying();
+        }
+    }
+
+    /** On any channel: something may be free. */
+    private void hint(String unused) {
         Runnable hint = hintOfEngine;
         if (hint != null) {
             hint.run();
-        }
-        if (offer != null && liveness.ledger().hasOffers()) {
-            planTidying();
         }
     }
 

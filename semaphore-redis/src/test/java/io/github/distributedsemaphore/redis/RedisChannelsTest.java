@@ -7,8 +7,11 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,12 +21,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Channels that several listen to. */
 class RedisChannelsTest {
     private static final int ROUNDS = 2_000;
+    private static final int NAMES = 20;
 
     @Test
     void whoBeginsToListenWhileAnotherEndsIsTold() throws Exception {
@@ -60,6 +65,31 @@ class RedisChannelsTest {
             }
         } finally {
             threads.shutdownNow();
+        }
+    }
+
+    /** One or two threads for each name began at once, all of them to connect to a server that was away. */
+    @Test
+    void theEndOfTheServerStartsNoThreadForEachNameThatWaits() {
+        try (RedisServer server = RedisServer.start()) {
+            SemaphoreBackend backend =
+                    new RedisBackendProvider().open(BackendUri.parse(server.uri()), HolderInfo.ofThisProcess("test"));
+            Redis.Ear ear = new Redis.Ear();
+            AtomicInteger hints = new AtomicInteger();
+            List<BackendSession> waiting = new ArrayList<>();
+            for (int i = 0; i < NAMES; i++) {
+                backend.admin().create("jobs" + i, 1);
+                BackendSession session = backend.open("jobs" + i, ear);
+                waiting.add(session);
+                assertThat(session.watch(hints::incrementAndGet)).isNotNull();
+            }
+            int before = ear.executed.get();
+            server.kill();
+            await().until(() -> hints.get() >= NAMES);
+
+            assertThat(ear.executed.get() - before).isZero();
+            waiting.forEach(BackendSession::abort);
+            backend.close();
         }
     }
 
