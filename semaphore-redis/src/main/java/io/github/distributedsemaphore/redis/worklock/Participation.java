@@ -216,11 +216,9 @@ final class Participation<E extends Exception> {
         while (before == null) {
             try (LockConnection connection = connections.open(key)) {
                 before = connection.finish(settings.doneRetention());
-            } catch (OutcomeUnknownException e) {
-                unknown = true;
-                retryOrThrow(e, started);
-            } catch (BackendUnavailableException e) {
-                retryOrThrow(unknown ? new OutcomeUnknownException(String.valueOf(e.getMessage()), e) : e, started);
+            } catch (SemaphoreException e) {
+                unknown |= e instanceof OutcomeUnknownException;
+                retryOrThrow(e, unknown, started);
             }
         }
         // Before the listener hears of it, because what that throws undoes nothing.
@@ -246,9 +244,26 @@ final class Participation<E extends Exception> {
                                         : "the key was " + (before.text().isEmpty() ? "gone" : before.text())));
     }
 
-    private void retryOrThrow(SemaphoreException failure, long started) {
-        refuseIfClosed();
-        if (pacing.nanoTime() - started > settings.lockTimeout().toNanos()) {
+    /**
+     * Pauses before the next try, if there is to be one.
+     *
+     * @param unknown whether this try or one before it may have recorded the end: then no failure says that nothing is recorded
+     */
+    private void retryOrThrow(SemaphoreException refusal, boolean unknown, long started) {
+        SemaphoreException failure = unknown && !(refusal instanceof OutcomeUnknownException)
+                ? new OutcomeUnknownException(
+                        "key '" + key + "': the end may be recorded, because an answer was lost; then: "
+                                + refusal.getMessage(),
+                        refusal)
+                : refusal;
+        boolean temporary =
+                refusal instanceof OutcomeUnknownException || refusal instanceof BackendUnavailableException;
+        if (!unknown) {
+            refuseIfClosed();
+        }
+        if (!temporary
+                || connections.isClosed()
+                || pacing.nanoTime() - started > settings.lockTimeout().toNanos()) {
             throw failure;
         }
         listener.error(failure);

@@ -1,8 +1,10 @@
 package io.github.distributedsemaphore.redis.worklock;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.redis.worklock.Workers.Hired;
 import java.time.Duration;
 import java.util.List;
@@ -10,6 +12,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -203,6 +207,47 @@ class WireTest {
     void afterTheLockTimeoutALostAnswerMayHaveSaidThatAnotherHadBegun() throws InterruptedException {
         Duration late = SteeredWorker.LOCK_TIMEOUT;
         assertThat(recorded(late, () -> workers.commands().set(key, "2"))).isFalse();
+    }
+
+    /** The end was recorded, and "nothing is recorded" was said. */
+    @Test
+    void afterALostAnswerNothingIsCertainAnyMore() throws InterruptedException {
+        assertThat(recordFailure((connections) -> connections.close()))
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("closed");
+        happened.set(false);
+        assertThat(recordFailure(connections -> {
+                    workers.commands().del(key);
+                    workers.commands().rpush(key, "something else");
+                }))
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("WRONGTYPE");
+    }
+
+    /** The answer to the first try is lost. */
+    private Throwable recordFailure(Consumer<LockConnections> beforeTheNext) throws InterruptedException {
+        workers.commands().del(key);
+        LockConnections connections = workers.connections(losing("SET " + key + " DONE PX 3600000 GET"));
+        Pacing pacing = new Pacing() {
+            @Override
+            public long nanoTime() {
+                return 0;
+            }
+
+            @Override
+            public boolean pause(CountDownLatch end, long nanos) {
+                assertThat(workers.value()).isEqualTo("DONE");
+                beforeTheNext.accept(connections);
+                return false;
+            }
+        };
+        RedisWorkLock lock = new RedisWorkLock(
+                connections,
+                new WorkLockSettings(SteeredWorker.LOCK_TIMEOUT, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
+                pacing);
+        AtomicReference<Throwable> failure = new AtomicReference<>();
+        lock.run(key, attempt -> failure.set(catchThrowable(attempt::done)));
+        return failure.get();
     }
 
     @Test
