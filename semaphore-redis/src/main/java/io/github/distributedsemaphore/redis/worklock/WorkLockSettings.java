@@ -20,7 +20,7 @@ record WorkLockSettings(Duration lockTimeout, int maxAttempts, Duration doneRete
     private static final Duration MAX_DONE_RETENTION = Duration.ofDays(3650);
 
     WorkLockSettings {
-        if (lockTimeout.compareTo(MIN_LOCK_TIMEOUT) < 0 || lockTimeout.compareTo(MAX_LOCK_TIMEOUT) > 0) {
+        if (!isWithinBounds(lockTimeout)) {
             throw new IllegalArgumentException("lockTimeout is " + lockTimeout + ", it must be from " + MIN_LOCK_TIMEOUT
                     + " to " + MAX_LOCK_TIMEOUT);
         }
@@ -35,8 +35,18 @@ record WorkLockSettings(Duration lockTimeout, int maxAttempts, Duration doneRete
         }
     }
 
-    /** The marker is kept for the default time, or for as long as a worker may wait if that is longer. */
+    private static boolean isWithinBounds(Duration lockTimeout) {
+        return lockTimeout.compareTo(MIN_LOCK_TIMEOUT) >= 0 && lockTimeout.compareTo(MAX_LOCK_TIMEOUT) <= 0;
+    }
+
+    /**
+     * The marker is kept for the default time, or for as long as a worker may wait if that is longer. A lock timeout that will be refused
+     * may have no double.
+     */
     static Duration defaultRetention(Duration lockTimeout) {
+        if (!isWithinBounds(lockTimeout)) {
+            return DEFAULT_DONE_RETENTION;
+        }
         Duration atLeast = expiry(lockTimeout);
         return atLeast.compareTo(DEFAULT_DONE_RETENTION) > 0 ? atLeast : DEFAULT_DONE_RETENTION;
     }

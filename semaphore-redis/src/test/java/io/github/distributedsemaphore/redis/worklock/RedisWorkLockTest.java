@@ -15,6 +15,7 @@ import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -311,6 +312,11 @@ class RedisWorkLockTest {
                 .isThrownBy(() -> builder().lockTimeout(Duration.ofMillis(99)).build())
                 .withMessageContaining("lockTimeout")
                 .withMessageContaining("PT0.099S");
+        for (Duration boundless : List.of(ChronoUnit.FOREVER.getDuration(), Duration.ofSeconds(Long.MIN_VALUE))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> builder().lockTimeout(boundless).build())
+                    .withMessageContaining("lockTimeout is");
+        }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> builder().maxAttempts(0).build())
                 .withMessageContaining("maxAttempts is 0");
