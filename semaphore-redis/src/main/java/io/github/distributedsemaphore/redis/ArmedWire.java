@@ -158,7 +158,7 @@ final class ArmedWire {
             CompletableFuture<Supplier<Replies>> replies = known.replies();
             open.send(batch, replies::complete);
         }
-        return known;
+        return open.isOpen() ? known : null;
     }
 
     /** Takes up the reading that was sent ahead; null if all has to be read. */
@@ -373,9 +373,7 @@ final class ArmedWire {
     /** What is known may not be true any more. */
     void disarm() {
         view = null;
-        if (ahead != null) {
-            ahead = null;
-        }
+        ahead = null;
     }
 
     /** Nothing is known for sure: the next call begins on a new connection. */

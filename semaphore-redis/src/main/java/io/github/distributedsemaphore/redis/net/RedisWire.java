@@ -107,7 +107,16 @@ public final class RedisWire {
      * @param then is given, on a thread that must not wait, what returns or throws as {@link #ask} does
      */
     public void send(CommandBatch batch, Consumer<Supplier<Replies>> then) {
-        Future<?> unused = begin(batch).whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
+        CompletableFuture<Reply> last;
+        try {
+            last = begin(batch);
+        } catch (WireException e) {
+            then.accept(() -> {
+                throw e;
+            });
+            return;
+        }
+        Future<?> unused = last.whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
         batch.sendOn(connection);
     }
 

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -24,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -94,6 +96,26 @@ class RedisConnectorTest {
                         .succeedsWithin(PATIENCE);
                 connection.close();
             });
+        } finally {
+            connections.close();
+        }
+    }
+
+    /** As if it broke between the look whether it is open and the sending. */
+    @Test
+    void whatIsSentOnAConnectionThatIsClosedFailsWhereItsReplyWouldCome() {
+        RedisConnections connections = connected();
+        try {
+            RedisWire wire = connections.open("key", connections.callDeadline());
+            wire.close();
+            CommandBatch batch = new CommandBatch();
+            batch.add(RedisVerb.EXISTS, "no-such-key");
+            CompletableFuture<Supplier<Replies>> answer = new CompletableFuture<>();
+            wire.send(batch, answer::complete);
+
+            assertThat(answer)
+                    .succeedsWithin(PATIENCE)
+                    .satisfies(replies -> assertThatThrownBy(replies::get).isInstanceOf(WireException.class));
         } finally {
             connections.close();
         }
