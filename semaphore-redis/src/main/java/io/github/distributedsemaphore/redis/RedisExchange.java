@@ -415,6 +415,8 @@ final class RedisExchange {
         Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
+            // First: what cannot be given back now is owed then, and not tried again every few milliseconds.
+            loop.takeOffers(back);
             outliveGivingBack(back, deadline);
             if (look) {
                 back.freed(wire.rearm(0, deadline).free().size());

@@ -15,6 +15,8 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.lettuce.core.KillArgs;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -27,6 +29,8 @@ import org.junit.jupiter.api.Test;
 
 /** Slots that a release gives to the first client in the queue, in the same transaction. */
 class HandOverTest {
+    private static final Hold FAR = new Hold(1, 1L << 58, 1L << 58);
+
     private Redis redis;
     private SemaphoreBackend backend;
     private BackendSession holder;
@@ -203,6 +207,34 @@ class HandOverTest {
         await().until(() -> waiting.calls.get() > 0);
         assertThat(waiting.taken).isNotDone();
         assertThat(other.check(successor)).isEqualTo(HoldState.HELD);
+    }
+
+    /** It tried every three milliseconds. */
+    @Test
+    void whatNobodyWantsIsNotGivenBackAgainAndAgainWhileTheServerTakesNoConnections() {
+        try (RedisServer server = RedisServer.start();
+                Redis alone = new Redis(server.uri(), "handOver=true")) {
+            SemaphoreBackend client = alone.backend();
+            client.admin().create("jobs", 1);
+            takeOne(alone.session("jobs"));
+            Redis.Ear ear = new Redis.Ear();
+            BackendSession waiting = alone.session(client, "jobs", ear);
+            assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+            AtomicInteger hints = new AtomicInteger();
+            BackendSession.Watch watch = waiting.watch(hints::incrementAndGet);
+            assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.FULL);
+            RedisLayout layout = alone.layout("jobs");
+            String name = alone.commands().zrange(layout.waiters(), 0, 0).get(0);
+            alone.commands().configSet("maxclients", "1");
+            // Those that listen to channels stay.
+            alone.commands().clientKill(KillArgs.Builder.typeNormal().skipme());
+            alone.commands().publish(layout.channelOf(name), new Ledger.Offer(name, FAR).toString());
+
+            await().until(() -> ear.executed.get() > 0);
+            await().during(Duration.ofMillis(300)).until(() -> ear.executed.get() <= 2);
+            alone.commands().configSet("maxclients", "1000");
+            watch.close();
+        }
     }
 
     @Test
