@@ -52,9 +52,10 @@ final class ExchangeLoop {
 
     /** What others gave to this session meanwhile serves its callers before anything is asked. */
     void takeOffers(Attempt attempt) {
+        long since = ledger.offeredSince();
         List<Hold> offered = ledger.takeOffers(liveness.client(), former -> books.over(attempt, former));
         if (!offered.isEmpty()) {
-            planner.wasServed();
+            planner.wasServed(since);
             attempt.spare().addAll(offered);
             if (attempt.serve()) {
                 planner.granted(null);

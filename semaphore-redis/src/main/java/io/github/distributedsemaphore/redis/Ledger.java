@@ -33,12 +33,17 @@ final class Ledger {
      *
      * @param client to whom it was given; a session that goes on under another name does not have it
      * @param hold the slot with its epochs
+     * @param nanos when the message came
      */
-    record Offer(String client, Hold hold) {
+    record Offer(String client, Hold hold, long nanos) {
         /** Something may be free. */
         static final String HINT = "0";
 
         private static final int PARTS = 4;
+
+        Offer(String client, Hold hold) {
+            this(client, hold, System.nanoTime());
+        }
 
         /** Returns null for a hint. */
         static @Nullable Offer parse(String message) {
@@ -192,6 +197,12 @@ final class Ledger {
 
     boolean hasOffers() {
         return !offers.isEmpty();
+    }
+
+    /** When the first message of the present offers came; now, if there is none. */
+    long offeredSince() {
+        Offer first = offers.peek();
+        return first == null ? System.nanoTime() : first.nanos();
     }
 
     /**

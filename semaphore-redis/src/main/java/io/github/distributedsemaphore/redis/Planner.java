@@ -43,6 +43,9 @@ final class Planner {
     /** The score with which it stands in the queue; 0 if it does not, {@link #UNCERTAIN} if that is not known. */
     private long queuedAs;
 
+    /** When that was known. */
+    private long queuedNanos;
+
     /** The base of the epochs when it took that place. */
     private long queuedUpon;
 
@@ -305,6 +308,7 @@ final class Planner {
         }
         if (step.ticket() > 0) {
             queuedAs = step.ticket();
+            queuedNanos = System.nanoTime();
             queuedUpon = step.base();
         } else if (step.leaveQueue()) {
             // Or a later wait would stand before clients that have come meanwhile.
@@ -322,9 +326,13 @@ final class Planner {
         }
     }
 
-    /** Somebody took the session out of the queue and gave it a slot. */
-    void wasServed() {
-        queuedAs = 0;
+    /**
+     * Somebody took the session out of the queue and gave it a slot.
+     *
+     * @param nanos when the first message of that came. A place that was taken since is another one
+     */
+    void wasServed(long nanos) {
+        queuedAs = queuedAs != 0 && queuedNanos - nanos > 0 ? UNCERTAIN : 0;
     }
 
     /** The exchange is over. */

@@ -14,12 +14,15 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.KillArgs;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -207,6 +210,42 @@ class HandOverTest {
         await().until(() -> waiting.calls.get() > 0);
         assertThat(waiting.taken).isNotDone();
         assertThat(other.check(successor)).isEqualTo(HoldState.HELD);
+    }
+
+    /** The place that it has in the queue is not the one at which it was served. */
+    @Test
+    void whoIsServedWhileItTakesItsPlaceAgainDoesNotStayInTheQueue() throws Exception {
+        List<Hold> holds = takeHolds(holder, 2);
+        String giver =
+                redis.commands().zrange(redis.layout("jobs").lives(), 0, 0).get(0);
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("remote")));
+            BackendSession session = redis.session(remote, "jobs", new Redis.Ear());
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
+            CountDownLatch told = new CountDownLatch(1);
+            BackendSession.Watch watch = session.watch(told::countDown);
+            CountDownLatch placed = relay.holdReplyTo("ZADD");
+            CompletableFuture<ExchangeResult> waiting = CompletableFuture.supplyAsync(() -> Redis.await(session, 1));
+            assertThat(placed.await(60, TimeUnit.SECONDS)).isTrue();
+            handToTheFirst(giver, holds.get(0));
+            assertThat(told.await(60, TimeUnit.SECONDS)).isTrue();
+            relay.bringReply();
+
+            assertThat(waiting.get(60, TimeUnit.SECONDS).answers().get(0)).isInstanceOf(Answer.Granted.class);
+            assertThat(queued()).isZero();
+            watch.close();
+        }
+    }
+
+    /** As a release does, but for the place in the queue, which was taken again since. */
+    private void handToTheFirst(String giver, Hold hold) {
+        RedisLayout layout = redis.layout("jobs");
+        String client = redis.commands().zrange(layout.waiters(), 0, 0).get(0);
+        redis.commands().smove(layout.heldBy(giver), layout.heldBy(client), Integer.toString(hold.slot()));
+        Hold given = new Hold(hold.slot(), hold.lastEpoch() + 1, hold.lastEpoch() + 1);
+        redis.commands().publish(layout.channelOf(client), new Ledger.Offer(client, given).toString());
     }
 
     /** It tried every three milliseconds. */
