@@ -81,7 +81,7 @@ final class Reconciliation {
             }
             CommandBatch batch = new CommandBatch().multi();
             if (alive) {
-                liveness.rename(batch, name, view.deadlineMillis());
+                liveness.rename(batch, name, view);
             }
             // Its first transaction, with which it begins to live, may be under way. It finds the control touched, or
             // has come before.

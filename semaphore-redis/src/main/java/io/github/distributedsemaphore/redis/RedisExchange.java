@@ -451,12 +451,8 @@ final class RedisExchange {
         View view = wire.rearm(0, deadline);
         boolean left = false;
         while (view.isMember() && !left) {
-            String client = liveness.client();
             CommandBatch batch = new CommandBatch().multi();
-            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(client));
-            batch.add(RedisVerb.DEL, layout.heldBy(client), layout.notesOf(client));
-            batch.add(RedisVerb.ZREM, layout.lives(), client);
-            batch.add(RedisVerb.ZREM, layout.waiters(), client);
+            liveness.leave(batch, view.control() != null);
             reconciliation.touch(batch, view);
             batch.exec();
             left = wire.commit(batch, deadline);

@@ -142,13 +142,32 @@ final class RedisLiveness {
     }
 
     /** Adds the commands that give the session another name, in a transaction under a watch of the control. */
-    void rename(CommandBatch batch, String name, long deadlineMillis) {
-        batch.add(RedisVerb.ZADD, layout.lives(), Long.toString(deadlineMillis), name);
+    void rename(CommandBatch batch, String name, View view) {
+        batch.add(RedisVerb.ZADD, layout.lives(), Long.toString(view.deadlineMillis()), name);
         batch.add(RedisVerb.ZREM, layout.lives(), client);
         batch.add(RedisVerb.ZREM, layout.waiters(), client);
         batch.add(RedisVerb.SUNIONSTORE, layout.heldBy(name), layout.heldBy(client));
         batch.add(RedisVerb.DEL, layout.heldBy(client));
         batch.add(RedisVerb.RENAME, layout.notesOf(client), layout.notesOf(name));
+        if (view.control() == null) {
+            // A set that is made anew has no end, and this session may never look again.
+            long end = Math.max(view.deadlineMillis(), view.serverMicros() / 1_000) + RedisPruning.REMAINS_MILLIS;
+            batch.add(RedisVerb.PEXPIREAT, layout.heldBy(name), Long.toString(end));
+        }
+    }
+
+    /**
+     * Adds the commands that remove all that is stored of this session, in a transaction under a watch of the control.
+     *
+     * @param exists whether there is a semaphore. Of a destroyed one nobody needs the slots, and the union would take its end away
+     */
+    void leave(CommandBatch batch, boolean exists) {
+        if (exists) {
+            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(client));
+        }
+        batch.add(RedisVerb.DEL, layout.heldBy(client), layout.notesOf(client));
+        batch.add(RedisVerb.ZREM, layout.lives(), client);
+        batch.add(RedisVerb.ZREM, layout.waiters(), client);
     }
 
     /** Adds the commands that make this session live, in a transaction under the watch. */

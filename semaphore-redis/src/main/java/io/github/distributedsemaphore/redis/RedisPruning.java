@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  */
 final class RedisPruning {
     /** For so long after the last deadline the records of a semaphore that was destroyed are kept. */
-    private static final long REMAINS_MILLIS = 2_000;
+    static final long REMAINS_MILLIS = 2_000;
 
     private static final String MOST_AT_ONCE = "100";
 
@@ -94,13 +94,14 @@ final class RedisPruning {
         CommandBatch batch = new CommandBatch().multi();
         if (dead.exists()) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+            // Of a destroyed semaphore nobody needs the slots, and the union would take its end away.
+            batch.add(
+                    RedisVerb.SUNIONSTORE,
+                    Stream.concat(Stream.of(layout.free(), layout.free()), held.stream())
+                            .toArray(String[]::new));
         }
         batch.add(RedisVerb.ZREM, with(layout.lives(), clients));
         batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));
-        batch.add(
-                RedisVerb.SUNIONSTORE,
-                Stream.concat(Stream.of(layout.free(), layout.free()), held.stream())
-                        .toArray(String[]::new));
         batch.add(
                 RedisVerb.DEL,
                 Stream.concat(held.stream(), clients.stream().map(layout::notesOf))

@@ -12,6 +12,8 @@ import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -166,6 +168,34 @@ class AdministrationTest {
         session.abort();
         admin.create("jobs", 3);
         assertThat(redis.keys()).allMatch(key -> redis.commands().pttl(key) == -1);
+    }
+
+    @Test
+    void theBurialOfAHolderOfWhatWasDestroyedTakesNoEndAway() {
+        BackendSession dying = redis.session("jobs");
+        takeHolds(dying, 2);
+        RedisLayout layout = redis.layout("jobs");
+        String dead = redis.commands().zrange(layout.lives(), 0, 0).get(0);
+        Hold hold = takeOne(session);
+        admin.destroy("jobs");
+        session.renew(List.of(hold));
+        redis.commands().zadd(layout.lives(), 1, dead);
+        try (RedisConnections connections = new RedisConnections(
+                RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test"))
+                        .servers(),
+                true)) {
+            RedisWire wire = connections.open(layout.control(), connections.callDeadline());
+            long micros = System.currentTimeMillis() * 1_000;
+            assertThat(new RedisPruning(layout, wire).prune(micros, "", connections.callDeadline()))
+                    .isTrue();
+        }
+
+        assertThat(redis.commands().zrange(layout.lives(), 0, -1)).hasSize(1).doesNotContain(dead);
+        assertThat(redis.keys()).isNotEmpty().allMatch(key -> redis.commands().pttl(key) > 0);
+        dying.abort();
+        admin.create("jobs", 3);
+        assertThat(redis.stored("jobs").faults()).isEmpty();
+        assertThat(takeHolds(redis.session("jobs"), 2)).hasSize(2);
     }
 
     @Test

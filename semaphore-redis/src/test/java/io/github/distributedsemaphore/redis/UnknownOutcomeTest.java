@@ -237,6 +237,23 @@ class UnknownOutcomeTest {
         assertThat(deadline()).isGreaterThanOrEqualTo(promised);
     }
 
+    /** A session that takes another name takes the end of its records along, before anybody looks what is left. */
+    @Test
+    void whileAnOutcomeIsFoundOutNothingOfADestroyedSemaphoreIsWithoutAnEnd() throws Exception {
+        List<Hold> holds = takeHolds(session, 2);
+        redis.backend().admin().destroy("jobs");
+        relay.loseReplies();
+        ExchangeRequest request = request(holds.subList(0, 1));
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+        CountDownLatch sweeping = relay.holdAt("EXISTS");
+        Future<ExchangeResult> found = CompletableFuture.supplyAsync(() -> session.resolve(request));
+        assertThat(sweeping.await(60, TimeUnit.SECONDS)).isTrue();
+
+        assertThat(redis.keys()).isNotEmpty().allMatch(key -> redis.commands().pttl(key) > 0);
+        relay.goOn();
+        assertThat(found.get(60, TimeUnit.SECONDS).lost()).isEmpty();
+    }
+
     /** Until when the only client lives. */
     private double deadline() {
         return redis.commands()
