@@ -70,7 +70,7 @@ final class CallersTime {
         outage.during(() -> {
             calls.put(waiter, early);
             alone.forEach((call, own) -> {
-                Duration time = Duration.ofMillis(call.method().contains(".try") ? 100 : 200);
+                Duration time = Duration.ofMillis(call.method().contains(".try") ? 300 : 400);
                 calls.put(TimedCall.start(tck, call + " " + outage, () -> own.make(call, time)), time);
                 calls.put(TimedCall.start(tck, call + " among others " + outage, () -> crowd.make(call, time)), time);
             });
@@ -102,8 +102,9 @@ final class CallersTime {
             List<TimedCall> calls = new ArrayList<>(List.of(waiter));
             alone.forEach((call, own) -> calls.add(TimedCall.start(
                     tck, call + " " + outage, () -> flagged(() -> own.make(call, TimedCall.LONG)))));
+            // So all have begun, which takes the processors, before any of them is to end in time.
+            calls.forEach(TimedCall::waitsOn);
             for (TimedCall call : calls) {
-                call.waitsOn();
                 long since = System.nanoTime();
                 call.task().interrupt();
                 TimedCall.Ended ended = call.endsAt("an interrupt", since);
