@@ -300,12 +300,12 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         Set<Hold> lost = new HashSet<>(holds);
         present(ours, budget).forEach(lost::remove);
         if (!lost.isEmpty()) {
+            List<Hold> counted = lost.stream().filter(held::contains).toList();
+            // First, or another client that hears of the loss and asks at once is refused by the count.
+            count.await(count.remove(slots(counted), budget), budget);
             // Told before the slot may be taken again by this very session.
             listener.lost(lost, "its queue at the broker was deleted");
-            List<Hold> counted = lost.stream().filter(held::contains).toList();
-            CompletableFuture<?> uncounted = count.remove(slots(counted), budget);
             held.removeAll(lost);
-            count.await(uncounted, budget);
         }
         return lost;
     }
