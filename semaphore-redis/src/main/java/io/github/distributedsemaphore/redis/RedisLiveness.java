@@ -150,7 +150,7 @@ final class RedisLiveness {
         batch.add(RedisVerb.DEL, layout.heldBy(client));
         batch.add(RedisVerb.RENAME, layout.notesOf(client), layout.notesOf(name));
         if (view.control() == null) {
-            // A set that is made anew has no end, and this session may never look again.
+            // The new set has no expiry, and this session may die before its next look sets one.
             long end = Math.max(view.deadlineMillis(), view.serverMicros() / 1_000) + RedisPruning.REMAINS_MILLIS;
             batch.add(RedisVerb.PEXPIREAT, layout.heldBy(name), Long.toString(end));
         }
