@@ -158,7 +158,8 @@ final class Binding implements SemaphoreListener {
         } catch (BackendUnavailableException e) {
             // The gauge has no value until the backend answers again; the timer of exchanges shows that it is away.
             return false;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // What leaves the task ends all further samples, and the gauges keep their last values.
             series.sampleFailed();
         }
         return true;

@@ -264,6 +264,33 @@ class SemaphoreMetricsTest {
         }
     }
 
+    @Test
+    void anErrorIsOneFailedSample() {
+        CountDownLatch seen = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        SemaphoreAdmin admin = changed(SemaphoreAdmin.class, client.admin(), "describe", real -> {
+            int question = asked.incrementAndGet();
+            if (question == 2) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            if (question == 3) {
+                awaitUnchecked(seen);
+            }
+            return real.call();
+        });
+        SemaphoreClient changed = changed(SemaphoreClient.class, client, "admin", real -> admin);
+        try (SemaphoreMetrics metrics =
+                bound(SemaphoreMetrics.builder(changed).names("exports").sampleLimits(Duration.ofSeconds(1)))) {
+            assertThat(metrics).isNotNull();
+            await().untilAsserted(() -> assertThat(value("limit")).isEqualTo(2));
+            await().untilAsserted(() -> assertThat(value("limit")).isNaN());
+            seen.countDown();
+            await().untilAsserted(() -> assertThat(value("limit")).isEqualTo(2));
+        } finally {
+            seen.countDown();
+        }
+    }
+
     private List<Double> limits() {
         return List.of(value("limit", "semaphore", "exports"), value("limit", "semaphore", "archive"));
     }
