@@ -38,9 +38,9 @@ final class Binding implements SemaphoreListener {
     /** What is sampled also while nobody has the semaphore. */
     private final Map<String, Series> configured = new HashMap<>();
 
+    /** Under the lock of {@link #byTag}, as {@link #closed}. */
     private @Nullable ScheduledExecutorService sampler;
 
-    /** Under the lock of {@link #byTag}. */
     private boolean closed;
 
     /** A semaphore that has had an event. The reference is weak, as the client's own is once the semaphore is idle. */
@@ -66,6 +66,15 @@ final class Binding implements SemaphoreListener {
                 configured.put(name, series);
             }
         }
+        synchronized (byTag) {
+            // What begins after the close is ended by nobody.
+            if (!closed) {
+                listen();
+            }
+        }
+    }
+
+    private void listen() {
         client.addListener(this);
         if (!sampleEvery.isZero()) {
             sampler = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -79,13 +88,13 @@ final class Binding implements SemaphoreListener {
     }
 
     void close() {
-        client.removeListener(this);
-        if (sampler != null) {
-            sampler.shutdownNow();
-        }
         synchronized (byTag) {
             // An event that runs meanwhile would register meters that nobody removes.
             closed = true;
+            client.removeListener(this);
+            if (sampler != null) {
+                sampler.shutdownNow();
+            }
         }
         byTag.values().forEach(Series::close);
         byTag.clear();

@@ -60,7 +60,16 @@ public final class SemaphoreMetrics implements MeterBinder, AutoCloseable {
                 return;
             }
         }
-        binding.start(settings.names);
+        try {
+            binding.start(settings.names);
+        } catch (RuntimeException | Error e) {
+            // As bound it would make the next try do nothing.
+            synchronized (bindings) {
+                bindings.remove(registry, binding);
+            }
+            binding.close();
+            throw e;
+        }
     }
 
     /** Removes the meters from their registries and stops to count. Idempotent. To be called when the client is closed. */

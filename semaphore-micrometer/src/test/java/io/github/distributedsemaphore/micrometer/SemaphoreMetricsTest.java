@@ -165,6 +165,50 @@ class SemaphoreMetricsTest {
     }
 
     @Test
+    void aBindingThatFailsLeavesNothingAndMayBeTriedAgain() {
+        AtomicInteger asked = new AtomicInteger();
+        SemaphoreMetrics metrics = SemaphoreMetrics.builder(client)
+                .names("imports", "exports")
+                .nameTag(name -> {
+                    if (asked.incrementAndGet() == 2) {
+                        throw new IllegalStateException("no tag");
+                    }
+                    return name;
+                })
+                .build();
+        assertThatThrownBy(() -> metrics.bindTo(registry)).hasMessage("no tag");
+        assertThat(registry.getMeters()).isEmpty();
+        metrics.bindTo(registry);
+        exports.tryAcquire().orElseThrow().release();
+        assertThat(value("releases", "semaphore", "exports")).isEqualTo(1);
+    }
+
+    @Test
+    void aCloseDuringTheBindingLeavesNoListener() {
+        CountDownLatch entered = new CountDownLatch(1);
+        CountDownLatch closed = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        SemaphoreMetrics metrics = SemaphoreMetrics.builder(client)
+                .names("exports")
+                .nameTag(name -> {
+                    asked.incrementAndGet();
+                    entered.countDown();
+                    awaitUnchecked(closed);
+                    return name;
+                })
+                .build();
+        CompletableFuture<Void> binding = CompletableFuture.runAsync(() -> metrics.bindTo(registry));
+        awaitUnchecked(entered);
+        metrics.close();
+        closed.countDown();
+        binding.join();
+        exports.tryAcquire().orElseThrow().release();
+        semaphores.advance(Duration.ZERO);
+        assertThat(asked).hasValue(1);
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
     void anEventThatIsUnderWayDuringTheCloseRegistersNoMeters() {
         CountDownLatch entered = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
