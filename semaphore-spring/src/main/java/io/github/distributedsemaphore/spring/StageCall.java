@@ -49,15 +49,12 @@ final class StageCall {
     }
 
     /**
-     * A caller that has no use for the result any more does not wait for the permit. A method that was called goes on: to cancel a {@code
+     * A caller that has cancelled or completed the result has no use for the permit, as after {@code orTimeout}. A result that completes by
+     * itself does so after the request, and then this does nothing. A method that was called goes on: to cancel a {@code
      * CompletableFuture} does not end the work that completes it, which needs its permit.
      */
     private void withdrawWithResult(CompletableFuture<PermitGroup> acquiring) {
-        CompletableFuture<@Nullable Object> unused = result.whenComplete((value, failure) -> {
-            if (result.isCancelled()) {
-                acquiring.cancel(true);
-            }
-        });
+        CompletableFuture<@Nullable Object> unused = result.whenComplete((value, failure) -> acquiring.cancel(true));
     }
 
     private void cancelStage() {

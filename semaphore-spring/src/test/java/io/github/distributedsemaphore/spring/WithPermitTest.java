@@ -21,7 +21,9 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -357,15 +359,21 @@ final class WithPermitTest {
     }
 
     @Test
-    void aFutureThatWaitsIsWithdrawnByItsCancellation() throws Exception {
+    void aFutureThatWaitsIsWithdrawnByWhateverCompletesIt() throws Exception {
         try (PermitGroup all = context.exports().acquire(3)) {
-            CompletableFuture<String> outcome = exports.future();
-            await().until(() -> context.exports().statistics().waiting() == 1);
-            outcome.cancel(false);
-            await().until(() -> context.exports().statistics().waiting() == 0);
+            withdrawn(outcome -> outcome.cancel(false));
+            withdrawn(outcome -> outcome.complete("of another place"));
+            withdrawn(outcome -> outcome.completeExceptionally(new TimeoutException()));
             assertThat(all.isValid()).isTrue();
         }
         assertThat(state.begun.getCount()).isEqualTo(1);
+    }
+
+    private void withdrawn(Consumer<CompletableFuture<String>> completed) {
+        CompletableFuture<String> outcome = exports.future();
+        await().until(() -> context.exports().statistics().waiting() == 1);
+        completed.accept(outcome);
+        await().until(() -> context.exports().statistics().waiting() == 0);
     }
 
     @Test
