@@ -24,6 +24,8 @@ final class StageCall {
     /** What the method returned. */
     private volatile @Nullable CompletionStage<?> stage;
 
+    private volatile @Nullable PermitLostException lost;
+
     private StageCall(PermitMethod rule, DistributedSemaphore semaphore, CurrentPermit.Call method) {
         this.rule = rule;
         this.semaphore = semaphore;
@@ -118,8 +120,15 @@ final class StageCall {
 
     private void lost(PermitLoss loss) {
         if (rule.interrupts()) {
-            result.completeExceptionally(new PermitLostException(loss));
-            cancelStage();
+            PermitLostException failure = new PermitLostException(loss);
+            // The cancellation fails the stage, and the caller is to hear of the loss instead.
+            lost = failure;
+            try {
+                // First, since what the caller has chained to the result runs here and may wait until the work ends.
+                cancelStage();
+            } finally {
+                result.completeExceptionally(failure);
+            }
         } else {
             WithPermitInterceptor.warn(loss);
         }
@@ -131,10 +140,11 @@ final class StageCall {
             if (problem != null) {
                 LOG.warn("The release of a permit of '{}' is not confirmed", semaphore.name(), problem);
             }
-            if (failure == null) {
+            Throwable outcome = lost == null ? failure : lost;
+            if (outcome == null) {
                 result.complete(value);
             } else {
-                result.completeExceptionally(unwrapped(failure));
+                result.completeExceptionally(unwrapped(outcome));
             }
         });
     }

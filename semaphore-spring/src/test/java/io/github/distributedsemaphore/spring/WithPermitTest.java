@@ -388,6 +388,33 @@ final class WithPermitTest {
     }
 
     @Test
+    void aLossCancelsTheStageBeforeTheCallerHearsOfIt() throws Exception {
+        CountDownLatch stopped = new CountDownLatch(1);
+        CompletableFuture<String> outcome = exports.future();
+        CompletableFuture<String> cleanedUp = outcome.exceptionally(failure -> {
+            awaitUnchecked(stopped);
+            return failure.getClass().getSimpleName();
+        });
+        await().until(() -> state.stage.getNumberOfDependents() > 0);
+        CompletableFuture<Void> abort = CompletableFuture.runAsync(context.client()::abort);
+        try {
+            await().until(state.stage::isCancelled);
+        } finally {
+            stopped.countDown();
+        }
+        assertThat(cleanedUp.get()).isEqualTo("PermitLostException");
+        abort.get();
+    }
+
+    private static void awaitUnchecked(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
     void eachSubscriptionHoldsAPermitUntilItEnds() {
         Mono<String> mono = exports.mono();
         assertThat(context.exports().statistics().released()).isZero();
