@@ -145,7 +145,13 @@ public class SemaphoreBoot4AutoConfiguration {
             return new AbstractHealthIndicator("The backend of the distributed semaphores is not well") {
                 @Override
                 protected void doHealthCheck(Health.Builder builder) throws InterruptedException {
-                    builder.up().withDetails(semaphore.check());
+                    try {
+                        builder.up().withDetails(semaphore.check());
+                    } catch (InterruptedException e) {
+                        // Spring Boot makes an answer of the exception, and the interrupt would be lost.
+                        Thread.currentThread().interrupt();
+                        throw e;
+                    }
                 }
             };
         }

@@ -48,6 +48,7 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -56,6 +57,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
+import org.springframework.test.util.ReflectionTestUtils;
 
 /** What the properties do, without a server. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -274,6 +276,21 @@ final class AutoConfigurationTest {
         withMetrics
                 .withPropertyValues("distributed-semaphore.metrics.enabled=false")
                 .run(context -> assertThat(context).doesNotHaveBean(MeterBinder.class));
+    }
+
+    @EnableAutoConfiguration
+    static class Everything {}
+
+    @Test
+    void aHealthCheckThatIsInterruptedLeavesItsThreadInterrupted() {
+        inMemory.withUserConfiguration(Everything.class).run(context -> {
+            // Its type is in another package in each version of Spring Boot.
+            Object indicator = context.getBean("distributedSemaphoreHealthIndicator");
+            Thread.currentThread().interrupt();
+            Object health = ReflectionTestUtils.invokeMethod(indicator, "health");
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(health).asString().contains("DOWN");
+        });
     }
 
     @ConditionalOnBackend("redis")
