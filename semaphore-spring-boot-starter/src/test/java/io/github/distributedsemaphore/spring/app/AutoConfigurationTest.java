@@ -376,6 +376,26 @@ final class AutoConfigurationTest {
     }
 
     @Test
+    void aShutdownMayAwaitItsHoldersForCenturies() {
+        inMemory.withPropertyValues(
+                        "distributed-semaphore.semaphores.exports.limit=1",
+                        "distributed-semaphore.shutdown.await-holders=200000d")
+                .run(context -> {
+                    Permit held = context.getBean(SemaphoreClient.class)
+                            .semaphore("exports")
+                            .acquire();
+                    SemaphoreHealth health = context.getBean(SemaphoreHealth.class);
+                    await().untilAsserted(() -> assertThat(health.check()).containsEntry("held", 1));
+                    Thread closing = new Thread(context::close);
+                    closing.start();
+                    await().until(() -> closing.getState() == Thread.State.TIMED_WAITING || !closing.isAlive());
+                    assertThat(held.isValid()).isTrue();
+                    held.release();
+                    closing.join();
+                });
+    }
+
+    @Test
     void whatABeanAcquiresWhenItIsMadeCounts() {
         try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
             other.admin().create("exports", 2);

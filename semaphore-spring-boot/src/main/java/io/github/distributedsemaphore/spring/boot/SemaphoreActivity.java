@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.spring.boot;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -157,9 +158,9 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
 
     /** Waits until nothing is held, or the time is over, or the thread is interrupted. */
     boolean awaitNothingHeld(Duration longest) {
-        long start = System.nanoTime();
+        Deadline end = Deadline.after(System.nanoTime(), longest);
         while (held() > 0
-                && System.nanoTime() - start < longest.toNanos()
+                && !end.isPast(System.nanoTime())
                 && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
