@@ -38,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.apache.commons.logging.LogFactory;
 import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
@@ -255,6 +256,27 @@ final class AutoConfigurationTest {
                             assertThat(shown.get("exports")).containsEntry("refused", 1L);
                             assertThat(shown.get("missing")).containsEntry("failed", 1L);
                         });
+                    });
+        }
+    }
+
+    @Test
+    void theEndpointListsASemaphoreWhoseFirstCallStillWaits() {
+        try (SemaphoreClient other = SemaphoreClient.connect(backend)) {
+            other.admin().create("exports", 1);
+            inMemory.withPropertyValues("management.endpoints.web.exposure.include=semaphores")
+                    .run(context -> {
+                        try (Permit all = other.semaphore("exports").acquire()) {
+                            assertThat(all.isValid()).isTrue();
+                            CompletableFuture<Permit> waiting = context.getBean(SemaphoreClient.class)
+                                    .semaphore("exports")
+                                    .acquireAsync();
+                            SemaphoresEndpoint endpoint = context.getBean(SemaphoresEndpoint.class);
+                            await().untilAsserted(() -> assertThat(
+                                            endpoint.semaphores().get("exports"))
+                                    .containsEntry("waiting", 1));
+                            waiting.cancel(true);
+                        }
                     });
         }
     }

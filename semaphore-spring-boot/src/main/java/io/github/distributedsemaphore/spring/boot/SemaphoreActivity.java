@@ -75,27 +75,27 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
         @Override
         public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
             count(1);
-            ended(semaphoreName);
+            used(semaphoreName);
         }
 
         @Override
         public void onRefused(String semaphoreName) {
-            ended(semaphoreName);
+            used(semaphoreName);
         }
 
         @Override
         public void onTimedOut(String semaphoreName, long waitedNanos) {
-            ended(semaphoreName);
+            used(semaphoreName);
         }
 
         @Override
         public void onWithdrawn(String semaphoreName, long waitedNanos) {
-            ended(semaphoreName);
+            used(semaphoreName);
         }
 
         @Override
         public void onFailed(String semaphoreName, long waitedNanos) {
-            ended(semaphoreName);
+            used(semaphoreName);
         }
 
         @Override
@@ -108,14 +108,22 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
             count(-1);
         }
 
+        /** Else a semaphore would be missing for as long as its first call waits. */
+        @Override
+        public void onExchange(String semaphoreName, int calls, int givenBack, long tookNanos, boolean answered) {
+            if (calls > 0) {
+                used(semaphoreName);
+            }
+        }
+
         private void count(int change) {
             if (own) {
                 held.addAndGet(change);
             }
         }
 
-        /** A call for permits has ended, in whichever way. */
-        private void ended(String semaphoreName) {
+        /** A call for permits has asked the backend or has ended, in whichever way. */
+        private void used(String semaphoreName) {
             boolean listed = kept.size() < MOST_NAMES || configured.contains(semaphoreName);
             if (listed && !kept.containsKey(semaphoreName)) {
                 try {
