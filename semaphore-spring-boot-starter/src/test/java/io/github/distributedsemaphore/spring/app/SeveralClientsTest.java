@@ -84,6 +84,20 @@ final class SeveralClientsTest {
     }
 
     @Test
+    void aChildContextDoesNotCountWhatTheClientOfItsParentHolds() {
+        inMemory.run(parent -> {
+            Permit held =
+                    parent.getBean(SemaphoreClient.class).semaphore("exports").acquire();
+            runner.withParent(parent)
+                    .run(child -> assertThat(
+                                    child.getBean(SemaphoreHealth.class).check())
+                            .containsKey("backend")
+                            .doesNotContainKey("held"));
+            held.release();
+        });
+    }
+
+    @Test
     void aChildContextThatIsClosedLeavesNothingAtTheClientOfItsParent() {
         inMemory.run(parent -> {
             AtomicReference<WeakReference<Object>> ofChild = new AtomicReference<>();

@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -149,10 +150,10 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
         return names;
     }
 
-    /** By one client. That of a parent context is not counted. */
-    int held(SemaphoreClient client) {
+    /** By one client. Empty for that of a parent context: what it took before this context was there is not known here. */
+    OptionalInt held(SemaphoreClient client) {
         Following following = followed.get(client);
-        return following == null ? 0 : following.held.get();
+        return following == null || !following.own ? OptionalInt.empty() : OptionalInt.of(following.held.get());
     }
 
     /** By all clients of this context. */

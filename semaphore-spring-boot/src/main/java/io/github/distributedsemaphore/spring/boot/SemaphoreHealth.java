@@ -32,7 +32,7 @@ public final class SemaphoreHealth {
         details.put("backend", client.guarantees().backend());
         details.put(
                 "answeredInMillis", Duration.ofNanos(System.nanoTime() - start).toMillis());
-        details.put("held", activity.held(client));
+        activity.held(client).ifPresent(held -> details.put("held", held));
         return details;
     }
 }
