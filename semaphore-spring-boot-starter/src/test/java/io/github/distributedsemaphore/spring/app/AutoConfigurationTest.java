@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -175,6 +176,26 @@ final class AutoConfigurationTest {
                         SemaphoreConnectionDetails.class,
                         () -> SemaphoreConnectionDetails.of(backend + "?label=till", null, null, null))
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void anAddressWithTheTextOfALabelIsNoLabel() {
+        runner.withPropertyValues(
+                        "spring.application.name=shop",
+                        "distributed-semaphore.uri=memory:label=" + UUID.randomUUID(),
+                        "distributed-semaphore.semaphores.exports.limit=1")
+                .run(context -> {
+                    SemaphoreClient client = context.getBean(SemaphoreClient.class);
+                    try (Permit held = client.semaphore("exports").acquire()) {
+                        assertThat(held.isValid()).isTrue();
+                        assertThat(client.admin()
+                                        .describe("exports")
+                                        .orElseThrow()
+                                        .holders())
+                                .extracting(Holder::label)
+                                .containsExactly("shop");
+                    }
+                });
     }
 
     @Test

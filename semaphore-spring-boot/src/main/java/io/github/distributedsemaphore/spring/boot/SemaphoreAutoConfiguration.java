@@ -53,7 +53,8 @@ public class SemaphoreAutoConfiguration {
         String label = properties.label() == null
                 ? environment.getProperty("spring.application.name", "")
                 : properties.label();
-        boolean hasLabel = details.uri().contains("label=");
+        // As a setting: a path or a password may have that text too.
+        boolean hasLabel = details.uri().matches("[^?]*\\?(.*&)?label=.*");
         if (!label.isBlank() && !hasLabel && !properties.settings().containsKey("label")) {
             builder.label(label.substring(0, Math.min(label.length(), LONGEST_LABEL)));
         }
