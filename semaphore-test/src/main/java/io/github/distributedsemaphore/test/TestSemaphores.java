@@ -211,7 +211,8 @@ public final class TestSemaphores implements AutoCloseable {
 
     /**
      * Makes the backend unavailable for a while, for all clients: each call fails with {@link
-     * io.github.distributedsemaphore.BackendUnavailableException}, and calls that wait go on waiting.
+     * io.github.distributedsemaphore.BackendUnavailableException}. Calls that wait go on waiting, at most for the setting {@code
+     * outagePatience}, by default 30 s, and fail then.
      *
      * @param time how long from now, by the clock of this server; zero ends it
      */
