@@ -15,9 +15,10 @@ package io.github.distributedsemaphore;
  *
  * <p>A method is called after the event, by the thread on which it happened, which may be a caller of the application, and under no
  * lock of the library. Hence it returns at once and must be thread-safe; calls for events of different threads may come in
- * another order than the events. It must not call the library, but for {@link DistributedSemaphore#statistics}: a call that
- * asks the backend can wait for the very thread that it is made on. What it throws changes nothing for anybody else; the first exception
- * of a listener is logged. All durations are in nanoseconds of {@link System#nanoTime}.
+ * another order than the events. It must not call the library, but for {@link SemaphoreClient#semaphore} and {@link
+ * DistributedSemaphore#statistics}: a call that asks the backend can wait for the very thread that it is made on. What it throws
+ * changes nothing for anybody else; the first exception of a listener is logged. All durations are in nanoseconds of {@link
+ * System#nanoTime}.
  */
 public interface SemaphoreListener {
     /**
