@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -89,7 +90,7 @@ final class Exchanges implements Combiner.Work {
         }
         if (wakeups.isWatchIdle()) {
             BackendSession.Watch idle = wakeups.forget();
-            return withNothingToFollow(idle == null ? () -> {} : idle::close);
+            return withNothingToFollow(idle == null ? () -> leave(session) : idle::close);
         }
         return new Exchange(work.collect(slots.epochs(), generation), session);
     }
@@ -99,6 +100,14 @@ final class Exchanges implements Combiner.Work {
             action.run();
             return Combiner.NOTHING;
         };
+    }
+
+    /** The end of a watch gives up the client's place: here nobody waited for long enough to need one. */
+    private void leave(@Nullable BackendSession session) {
+        BackendSession.Watch opened = session == null ? null : wakeups.open(session);
+        if (opened != null) {
+            opened.close();
+        }
     }
 
     private Runnable watch(BackendSession session, int generation) {
@@ -237,8 +246,17 @@ final class Exchanges implements Combiner.Work {
             slots.watchOver(result.validUntil());
         }
         outage.over();
-        if (queue.isAnyoneWaiting() && batch.generation() == keeper.generation()) {
+        if (batch.generation() == keeper.generation()) {
+            lookForWaiters(batch, result);
+        }
+    }
+
+    private void lookForWaiters(PendingWork.Batch batch, ExchangeResult result) {
+        List<Answer> answers = result.answers();
+        if (queue.isAnyoneWaiting()) {
             wakeups.afterRefusal(result.recheck(), result.ahead());
+        } else if (batch.request().waiting() && (answers.contains(Answer.FULL) || answers.contains(Answer.NOT_DONE))) {
+            wakeups.refusedTooLate();
         }
     }
 

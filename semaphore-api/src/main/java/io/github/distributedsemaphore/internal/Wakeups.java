@@ -61,6 +61,9 @@ final class Wakeups {
 
     private boolean idle;
 
+    /** Since a waiter was refused the backend may keep a place for this client, also if no watch was opened. */
+    private boolean placed;
+
     Wakeups(
             String name,
             WaitQueue queue,
@@ -114,7 +117,7 @@ final class Wakeups {
         }
     }
 
-    /** Whether the backend is still watched for waiters of whom none is left. */
+    /** Whether the backend is still watched, or keeps a place, for waiters of whom none is left. */
     boolean isWatchIdle() {
         return idle && !queue.isAnyoneWaiting();
     }
@@ -129,6 +132,7 @@ final class Wakeups {
         // without a pause.
         watchWanted = false;
         idle = false;
+        placed = false;
         return forgotten;
     }
 
@@ -140,6 +144,7 @@ final class Wakeups {
     /** Waiters were refused: look again on a timer, and at hints. */
     void afterRefusal(Deadline earliest, int ahead) {
         watchWanted = true;
+        placed = true;
         farBack = ahead >= FAR_BACK;
         boolean failed = watch == null && !watchAgain.isPast(environment.nanoTime());
         lookLater(failed ? earliest.earlier(watchAgain) : earliest);
@@ -173,10 +178,16 @@ final class Wakeups {
         timer = next;
     }
 
+    /** Waiting callers were refused of whom none waits any more. */
+    void refusedTooLate() {
+        placed = true;
+        lastWaiterLeft();
+    }
+
     /** Nobody waits any more, and the last one was not served. */
     void lastWaiterLeft() {
         idle = false;
-        if (watch != null) {
+        if (isAnythingToClose()) {
             lingerEnd = Deadline.at(environment.nanoTime() + LINGER_NANOS);
             arm(lingerEnd);
         }
@@ -193,9 +204,13 @@ final class Wakeups {
         }
     }
 
+    private boolean isAnythingToClose() {
+        return watch != null || placed;
+    }
+
     private void linger(long now) {
         recheck = Deadline.NEVER;
-        if (watch == null) {
+        if (!isAnythingToClose()) {
             return;
         }
         if (lingerEnd.isNever()) {

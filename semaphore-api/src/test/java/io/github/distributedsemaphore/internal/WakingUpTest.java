@@ -225,6 +225,49 @@ class WakingUpTest {
         assertThat(stage.calls("watch")).isEqualTo(2);
     }
 
+    /** Whether the backend says to the other client that the client under test waits. */
+    private static boolean isSaidToWait(Stage stage, Permit other) {
+        List<Boolean> said = new ArrayList<>();
+        stage.answers = answer -> {
+            said.add(answer.othersWaiting());
+            return answer;
+        };
+        other.release();
+        return said.get(0);
+    }
+
+    /** What is freed next would be kept for it for a while. */
+    @Test
+    void aClientWhoseWaiterGivesUpBeforeItIsRefusedIsSoonSaidToWaitNoMore() {
+        Stage stage = new Stage(1, "recheck=1m");
+        Permit other = stage.takeAsOther();
+        List<CompletableFuture<Permit>> waiting = new ArrayList<>();
+        stage.before("exchange", () -> waiting.get(0).cancel(false));
+        waiting.add(stage.semaphore.acquireAsync());
+        stage.settle();
+        assertThat(stage.calls("exchange")).isEqualTo(1);
+
+        stage.passMillis(51);
+
+        assertThat(isSaidToWait(stage, other)).isFalse();
+    }
+
+    @Test
+    void aClientWithoutAWatchWhoseWaiterGivesUpIsSoonSaidToWaitNoMore() {
+        Stage stage = new Stage(1, "recheck=1m");
+        Permit other = stage.takeAsOther();
+        stage.before("watch", () -> {
+            throw new BackendUnavailableException("not now", null);
+        });
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        waiting.cancel(false);
+
+        stage.passMillis(51);
+
+        assertThat(isSaidToWait(stage, other)).isFalse();
+    }
+
     @Test
     void theWatchIsKeptFromOneWaiterToTheNext() {
         Stage stage = new Stage(1, "recheck=40ms");

@@ -143,6 +143,9 @@ final class CasSession implements BackendSession {
         CasBackend.Outcome outcome;
         try {
             outcome = change(known, backend.settings.timeout(), row -> {
+                if (!plan.request.waiting()) {
+                    row.leave(id);
+                }
                 if (former == null) {
                     plan.apply(row);
                 } else {

@@ -476,6 +476,18 @@ class CasBackendTest {
     }
 
     @Test
+    void aClientThatAsksWhileNobodyOfItWaitsLeavesItsPlace() {
+        List<Hold> held = take(session, 2);
+        BackendSession gone = waiter(1);
+        BackendSession next = waiter(1);
+        assertThat(gone.exchange(request(List.of(), 1)).answers()).containsExactly(Answer.FULL);
+
+        ExchangeResult unused = session.exchange(request(List.of(held.get(0))));
+
+        assertThat(granted(next.exchange(waiting(List.of(), 1)))).hasSize(1);
+    }
+
+    @Test
     void aGroupThatDoesNotFitYetKeepsNothing() {
         List<Hold> held = take(session, 2);
         BackendSession group = waiter(2);
