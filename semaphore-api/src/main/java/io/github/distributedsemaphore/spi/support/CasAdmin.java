@@ -89,6 +89,9 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
                 throw new NoSuchSemaphoreException("There is no semaphore '" + name + "' to resize: create it", name);
             }
             row.resize(limit);
+            // Also if it has that limit: an earlier change of unknown outcome that is still on its way then does
+            // nothing.
+            row.touch();
         });
     }
 
@@ -100,6 +103,8 @@ record CasAdmin(CasBackend backend) implements BackendAdmin {
         CasRow left = backend.change(name, null, end, row -> {
                     existed[0] = row.limit != 0;
                     row.resize(0);
+                    // As in resize: what is left of it may be about to be created anew by a late request.
+                    row.touch();
                 })
                 .row();
         if (left.isGone() && left.millisToTend().isPresent()) {

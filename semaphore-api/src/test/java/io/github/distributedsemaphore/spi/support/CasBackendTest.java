@@ -355,6 +355,30 @@ class CasBackendTest {
         assertThat(store.ends.values()).containsOnlyOnce(Thread.currentThread());
     }
 
+    @Test
+    void aResizeThatIsLateDoesNothingAfterAnotherOneEvenIfThatFindsItsLimit() {
+        store.expect(Fate.LATE);
+        assertThatThrownBy(() -> backend.admin().resize("jobs", 5)).isInstanceOf(OutcomeUnknownException.class);
+        backend.admin().resize("jobs", 2);
+
+        assertThat(store.deliver()).as("whether the late request did anything").isFalse();
+
+        assertThat(described().limit()).isEqualTo(2);
+    }
+
+    @Test
+    void aCreationThatIsLateDoesNothingAfterADestructionOfWhatWasLeft() {
+        List<Hold> unused = take(session, 1);
+        assertThat(backend.admin().destroy("jobs")).isTrue();
+        store.expect(Fate.LATE);
+        assertThatThrownBy(() -> backend.admin().create("jobs", 2)).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(backend.admin().destroy("jobs")).isFalse();
+
+        assertThat(store.deliver()).as("whether the late request did anything").isFalse();
+
+        assertThat(backend.admin().describe("jobs")).isEmpty();
+    }
+
     private static ExchangeRequest waiting(List<Hold> giveBack, Integer... wants) {
         return new ExchangeRequest(giveBack, List.of(wants), 10, true);
     }
