@@ -321,15 +321,32 @@ public final class CasBackend implements SemaphoreBackend {
         millis.ifPresent(wait -> {
             long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(wait);
             if (tended.merge(name, due, Math::min) == due) {
-                CompletableFuture.delayedExecutor(wait, TimeUnit.MILLISECONDS, task -> threads.execute(task))
-                        .execute(() -> {
-                            // One that is due earlier does it, and then looks again.
-                            if (tended.remove(name, due)) {
-                                tend(name, deadline());
-                            }
-                        });
+                Runnable look = () -> {
+                    // One that is due earlier does it, and then looks again.
+                    if (tended.remove(name, due)) {
+                        tend(name, deadline());
+                    }
+                };
+                startOrForget(
+                        name,
+                        due,
+                        () -> CompletableFuture.delayedExecutor(
+                                        wait,
+                                        TimeUnit.MILLISECONDS,
+                                        task -> startOrForget(name, due, () -> threads.execute(task)))
+                                .execute(look));
             }
         });
+    }
+
+    /** A look that cannot be started, for want of memory say, fails no change that was made, and keeps no later one away. */
+    private void startOrForget(String name, long due, Runnable start) {
+        try {
+            start.run();
+        } catch (RuntimeException | Error e) {
+            tended.remove(name, due);
+            LOG.warn("What is left of semaphore '{}' is looked at after its next change only", name, e);
+        }
     }
 
     /** Does what {@link #tendLater} is for, now. */

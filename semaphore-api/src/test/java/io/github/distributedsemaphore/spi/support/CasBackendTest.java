@@ -57,7 +57,7 @@ class CasBackendTest {
     }
 
     /** No session of this backend says anything of its own accord. */
-    private static final class Silent implements SessionListener {
+    private static class Silent implements SessionListener {
         @Override
         public void lost(Collection<Hold> holds, String reason) {
             throw new AssertionError(reason);
@@ -176,6 +176,28 @@ class CasBackendTest {
 
         await("one look").during(Duration.ofMillis(600)).until(() -> store.requests.get() <= 1);
         assertThat(store.requests).hasValue(1);
+    }
+
+    @Test
+    void aLookThatGetsNoThreadKeepsNoLaterOneAway() {
+        AtomicInteger tasks = new AtomicInteger();
+        BackendSession unused = backend.open("other", new Silent() {
+            @Override
+            public void execute(Runnable task) {
+                if (tasks.incrementAndGet() == 1) {
+                    throw new InternalError("made by a test");
+                }
+                task.run();
+            }
+        });
+        store.requests.set(0);
+        backend.tendLater("jobs", OptionalLong.of(1));
+        await("one has failed").until(() -> tasks.get() == 1);
+
+        await("a later one is made").until(() -> {
+            backend.tendLater("jobs", OptionalLong.of(1));
+            return store.requests.get() > 0;
+        });
     }
 
     /** What was seen last may be some seconds old. */
