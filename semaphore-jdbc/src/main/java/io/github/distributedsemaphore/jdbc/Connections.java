@@ -135,7 +135,7 @@ final class Connections implements AutoCloseable {
             usable = !Dialect.endsConnection(e) && !Dialect.isReadOnly(e);
             throw e;
         } finally {
-            end(connection, usable && isOpen(connection));
+            end(connection, usable && isOpen(connection), end);
         }
     }
 
@@ -177,7 +177,7 @@ final class Connections implements AutoCloseable {
                 // Those that are idle, those in use and this one are never more than the places.
                 fits = idle.size() <= places.availablePermits();
                 if (fits) {
-                    end(late, true);
+                    end(late, true, deadline());
                 }
             } finally {
                 places.release();
@@ -283,7 +283,7 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    private void end(Connection connection, boolean usable) {
+    private void end(Connection connection, boolean usable, Deadline end) {
         if (!usable) {
             // What ended one connection has mostly ended the others.
             endIdle(Connections::abort);
@@ -292,7 +292,7 @@ final class Connections implements AutoCloseable {
         if (usable && kept > 0) {
             idle.addFirst(connection);
         } else {
-            giveBack(connection);
+            giveBack(connection, end);
         }
         if (closed) {
             endIdle(this::giveBack);
@@ -305,16 +305,23 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** As it was lent. Some drivers ask the server for that. */
     void giveBack(Connection connection) {
+        giveBack(connection, deadline());
+    }
+
+    /**
+     * As it was lent. Some drivers ask the server for that, within the time of the call. What fails here says nothing about the work
+     * that was done.
+     */
+    private void giveBack(Connection connection, Deadline end) {
         try {
             if (withoutAutoCommit.remove(connection)) {
-                boolean unused = bounded(connection, deadline(), one -> {
+                boolean unused = bounded(connection, end, one -> {
                     one.setAutoCommit(false);
                     return true;
                 });
             }
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             // It is broken, and the pool will notice that.
         } finally {
             closeQuietly(connection);
@@ -324,7 +331,7 @@ final class Connections implements AutoCloseable {
     private static void closeQuietly(Connection connection) {
         try {
             connection.close();
-        } catch (SQLException e) {
+        } catch (SQLException | RuntimeException e) {
             abort(connection);
         }
     }

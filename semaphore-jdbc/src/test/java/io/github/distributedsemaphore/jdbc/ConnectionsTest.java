@@ -24,36 +24,54 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An overdue call ends, also on a machine that has no thread to spare for a moment; what is of no use is not kept. */
 class ConnectionsTest {
     private final CountDownLatch aborted = new CountDownLatch(1);
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean autoCommit = true;
+    private volatile @Nullable String failing;
+    private volatile boolean hangsAtTheEnd;
 
-    private final Connection hangs = (Connection) Proxy.newProxyInstance(
-            ConnectionsTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
-                return switch (method.getName()) {
-                    case "hashCode" -> System.identityHashCode(self);
-                    case "equals" -> self == arguments[0];
-                    case "abort" -> {
-                        aborted.countDown();
-                        yield null;
+    private final Connection hangs = connection();
+
+    private Connection connection() {
+        return (Connection) Proxy.newProxyInstance(
+                ConnectionsTest.class.getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (self, method, arguments) -> {
+                    if (method.getName().equals(failing)) {
+                        throw new IllegalStateException("made by a test");
                     }
-                    case "close" -> {
-                        closed.countDown();
-                        yield null;
-                    }
-                    case "setAutoCommit" -> {
-                        autoCommit = (boolean) arguments[0];
-                        yield null;
-                    }
-                    case "getAutoCommit" -> autoCommit;
-                    case "isClosed" -> false;
-                    default -> throw new SQLException(method.getName() + " is not expected");
-                };
-            });
+                    return switch (method.getName()) {
+                        case "toString" -> "a connection";
+                        case "hashCode" -> System.identityHashCode(self);
+                        case "equals" -> self == arguments[0];
+                        case "abort" -> {
+                            aborted.countDown();
+                            yield null;
+                        }
+                        case "close" -> {
+                            closed.countDown();
+                            yield null;
+                        }
+                        case "setAutoCommit" -> {
+                            autoCommit = (boolean) arguments[0];
+                            if (hangsAtTheEnd && !autoCommit) {
+                                yield aborted.await(10, TimeUnit.SECONDS);
+                            }
+                            yield null;
+                        }
+                        case "getAutoCommit" -> autoCommit;
+                        case "isClosed" -> false;
+                        default -> throw new SQLException(method.getName() + " is not expected");
+                    };
+                });
+    }
 
     private static Connections connections(FailingThreads threads) {
         return new Connections(
@@ -240,6 +258,33 @@ class ConnectionsTest {
 
         assertThat(meanwhile).as("in auto-commit mode while it is used").isTrue();
         assertThat(autoCommit).as("in auto-commit mode when it goes back").isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"close", "setAutoCommit"})
+    void whatWasDoneWasDoneAlsoIfTheConnectionDoesNotGoBack(String method) {
+        autoCommit = false;
+        Connections connections = new Connections(() -> hangs, Duration.ofSeconds(10), 0, "the test");
+
+        int result = connections.with(connections.deadline(), true, connection -> {
+            failing = method;
+            return 1;
+        });
+
+        assertThat(result).isOne();
+    }
+
+    /** What the call has left is for the settings too. Else a call takes twice its time. */
+    @Test
+    void aConnectionGoesBackWithinTheTimeOfTheCall() {
+        autoCommit = false;
+        hangsAtTheEnd = true;
+        Connections connections = new Connections(() -> hangs, Duration.ofSeconds(8), 0, "the test");
+        long start = System.nanoTime();
+
+        int unused = connections.with(Deadline.after(start, Duration.ofMillis(300)), true, connection -> 1);
+
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
     }
 
     private static Set<Thread> threads(String name) {
