@@ -24,6 +24,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,11 @@ final class Connections implements AutoCloseable {
         T with(Connection connection) throws SQLException;
     }
 
+    private record Idle(Connection connection, long sinceNanos) {}
+
     private static final long IDLE_SECONDS = 1;
+    /** One that was not used for longer may be dead in silence: routers and load balancers forget it, some after a minute. */
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** One look for all calls: a timer for each would cost a change of threads. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
@@ -45,11 +50,12 @@ final class Connections implements AutoCloseable {
     private final int kept;
     private final String where;
     private final Semaphore places;
-    private final Deque<Connection> idle = new ConcurrentLinkedDeque<>();
+    private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
     private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
     private final Set<Connection> withoutAutoCommit = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean looking = new AtomicBoolean();
     private final Executor threads;
+    private final LongSupplier clock;
     private volatile @Nullable Thread idleLooker;
     private volatile boolean closed;
 
@@ -63,10 +69,17 @@ final class Connections implements AutoCloseable {
      * @param where what they lead to, for messages
      */
     Connections(Callable<Connection> opener, Duration timeout, int kept, String where) {
-        this(opener, timeout, kept, where, ownThreads());
+        this(opener, timeout, kept, where, ownThreads(), System::nanoTime);
     }
 
-    Connections(Callable<Connection> opener, Duration timeout, int kept, String where, Executor threads) {
+    Connections(
+            Callable<Connection> opener,
+            Duration timeout,
+            int kept,
+            String where,
+            Executor threads,
+            LongSupplier clock) {
+        this.clock = clock;
         this.threads = threads;
         this.opener = opener;
         this.timeout = timeout;
@@ -110,8 +123,7 @@ final class Connections implements AutoCloseable {
                 throw late("all connections are busy");
             }
             try {
-                Connection known = idle.pollFirst();
-                Connection connection = known == null ? open(end) : known;
+                Connection connection = freshOrOpened(idle.pollFirst(), end);
                 // An interrupt that came during a wait would close the socket of a virtual thread.
                 shield.absorb();
                 return lent(connection, end, work);
@@ -121,6 +133,21 @@ final class Connections implements AutoCloseable {
                 shield.absorb();
                 places.release();
             }
+        }
+    }
+
+    private Connection freshOrOpened(@Nullable Idle known, Deadline end) {
+        if (known == null) {
+            return open(end);
+        }
+        if (clock.getAsLong() - known.sinceNanos() < FRESH_NANOS) {
+            return known.connection();
+        }
+        try {
+            return open(end);
+        } finally {
+            // Afterwards: H2 forgets a database in memory with its last connection.
+            elsewhere(() -> giveBack(known.connection(), deadline()), known.connection());
         }
     }
 
@@ -261,15 +288,16 @@ final class Connections implements AutoCloseable {
         long now = System.nanoTime();
         calls.forEach((connection, end) -> {
             if ((closed || end.isPast(now)) && calls.remove(connection, end)) {
-                abortElsewhere(connection);
+                // MariaDB's driver asks the server to end the call.
+                elsewhere(() -> abort(connection), connection);
             }
         });
     }
 
-    /** On a thread of its own, because MariaDB's driver asks the server to end the call; on this one if there is no other. */
-    private void abortElsewhere(Connection connection) {
+    /** Ends a connection on a thread of its own, because that may take long; aborts it on this one if there is no other. */
+    private void elsewhere(Runnable ending, Connection connection) {
         try {
-            threads.execute(() -> abort(connection));
+            threads.execute(ending);
         } catch (RuntimeException | Error e) {
             abort(connection);
         }
@@ -290,7 +318,7 @@ final class Connections implements AutoCloseable {
             abort(connection);
         }
         if (usable && kept > 0) {
-            idle.addFirst(connection);
+            idle.addFirst(new Idle(connection, clock.getAsLong()));
         } else {
             giveBack(connection, end);
         }
@@ -300,8 +328,8 @@ final class Connections implements AutoCloseable {
     }
 
     private void endIdle(Consumer<Connection> how) {
-        for (Connection one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
-            how.accept(one);
+        for (Idle one = idle.pollFirst(); one != null; one = idle.pollFirst()) {
+            how.accept(one.connection());
         }
     }
 

@@ -22,6 +22,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -81,7 +82,8 @@ class ConnectionsTest {
                 Duration.ofSeconds(1),
                 1,
                 "the test",
-                threads);
+                threads,
+                System::nanoTime);
     }
 
     /** A call that its server does not answer; returns whether it was ended. */
@@ -179,7 +181,8 @@ class ConnectionsTest {
             started.add(thread);
             thread.start();
         };
-        Connections connections = new Connections(opener, Duration.ofSeconds(10), 1, "the test", threads);
+        Connections connections =
+                new Connections(opener, Duration.ofSeconds(10), 1, "the test", threads, System::nanoTime);
         Deadline soon = Deadline.after(System.nanoTime(), Duration.ofMillis(50));
         assertThatThrownBy(() -> connections.with(soon, false, connection -> 1))
                 .isInstanceOf(BackendUnavailableException.class);
@@ -260,6 +263,40 @@ class ConnectionsTest {
         assertThat(autoCommit).as("in auto-commit mode when it goes back").isFalse();
     }
 
+    private static Connection used(Connections connections) {
+        return connections.with(connections.deadline(), false, connection -> connection);
+    }
+
+    private static List<Connection> usedByTwoCallsAtOnce(Connections connections) {
+        return connections.with(connections.deadline(), false, first -> List.of(first, used(connections)));
+    }
+
+    /** A router has forgotten it, say, and nobody says so. */
+    @Test
+    void aConnectionThatWasNotUsedForLongIsClosed() throws Exception {
+        AtomicLong clock = new AtomicLong();
+        Executor threads = task -> Connections.daemon(task, "test").start();
+        try (Connections connections =
+                new Connections(this::connection, Duration.ofSeconds(10), 2, "the test", threads, clock::get)) {
+            List<Connection> before = usedByTwoCallsAtOnce(connections);
+            assertThat(usedByTwoCallsAtOnce(connections))
+                    .as("shortly afterwards")
+                    .hasSameElementsAs(before);
+            Connection kept = used(connections);
+            for (int i = 0; i < 6; i++) {
+                clock.addAndGet(TimeUnit.SECONDS.toNanos(10));
+                assertThat(used(connections)).as("one call at a time").isSameAs(kept);
+            }
+
+            List<Connection> after = usedByTwoCallsAtOnce(connections);
+
+            assertThat(after.get(0)).isSameAs(kept);
+            assertThat(before).doesNotContain(after.get(1));
+            assertThat(closed.await(10, TimeUnit.SECONDS)).as("closed").isTrue();
+            assertThat(aborted.getCount()).as("not aborted").isOne();
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"close", "setAutoCommit"})
     void whatWasDoneWasDoneAlsoIfTheConnectionDoesNotGoBack(String method) {
@@ -311,8 +348,8 @@ class ConnectionsTest {
     @Test
     void aCloseThatGetsNoThreadEndsWhatIsIdle() {
         Set<Thread> ofOthers = threads("test");
-        Connections connections =
-                new Connections(() -> hangs, Duration.ofSeconds(10), 1, "the test", new FailingThreads(3));
+        Connections connections = new Connections(
+                () -> hangs, Duration.ofSeconds(10), 1, "the test", new FailingThreads(3), System::nanoTime);
         int unused = connections.with(connections.deadline(), false, connection -> 1);
         Set<Thread> own = threads("test");
         own.removeAll(ofOthers);
