@@ -34,6 +34,9 @@ final class PostgresHints implements AutoCloseable {
     private volatile boolean closed;
     private boolean listening;
 
+    /** Before the next attempt to listen. Used by the thread that listens. */
+    private long pauseNanos = FIRST_PAUSE_NANOS;
+
     PostgresHints(Connections connections, String table) {
         this(
                 connections,
@@ -80,13 +83,11 @@ final class PostgresHints implements AutoCloseable {
 
     /** Ends when nobody waits and at nothing else: every waiter of this client depends on it. */
     private void listen() {
-        long pause = FIRST_PAUSE_NANOS;
+        pauseNanos = FIRST_PAUSE_NANOS;
         while (goesOn()) {
-            if (hasListened()) {
-                pause = FIRST_PAUSE_NANOS;
-            } else {
-                LockSupport.parkNanos(this, pause);
-                pause = Math.min(LONGEST_PAUSE_NANOS, pause * 2);
+            if (!hasListened()) {
+                LockSupport.parkNanos(this, pauseNanos);
+                pauseNanos = Math.min(LONGEST_PAUSE_NANOS, pauseNanos * 2);
             }
         }
     }
@@ -112,7 +113,10 @@ final class PostgresHints implements AutoCloseable {
             watched.keySet().forEach(hint -> hint.accept(CasStore.EVERYBODY));
             long lastWatched = System.nanoTime();
             while (!closed && System.nanoTime() - lastWatched < LINGER_NANOS) {
-                if (!hear(opened)) {
+                boolean heard = hear(opened);
+                // A later break has nothing to do with those before.
+                pauseNanos = FIRST_PAUSE_NANOS;
+                if (!heard) {
                     // A link that is dead in silence is noticed by a request only.
                     execute(opened, "SELECT 1");
                 }

@@ -23,12 +23,16 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 
 /** A waiting client goes on receiving hints after its connection or its driver has failed. */
 class PostgresHintsTest {
     private final List<String> heard = new CopyOnWriteArrayList<>();
     private final AtomicInteger statements = new AtomicInteger();
     private int failingStatement;
+    /** Whether the server hears the command to listen, and breaks the connection at the next one. */
+    private boolean breaks;
 
     private <T> T proxy(Class<T> type) {
         return type.cast(Proxy.newProxyInstance(
@@ -42,9 +46,20 @@ class PostgresHintsTest {
                             }
                             yield proxy(Statement.class);
                         }
-                        case "execute" -> false;
+                        case "execute" -> {
+                            if (breaks && arguments[0].equals("SELECT 1")) {
+                                throw new SQLException("the connection is broken", "08006");
+                            }
+                            yield false;
+                        }
                         case "getAutoCommit" -> true;
-                        case "unwrap" -> throw new SQLException("no notifications come in this test");
+                        case "getNotifications" -> new PGNotification[0];
+                        case "unwrap" -> {
+                            if (breaks) {
+                                yield proxy(PGConnection.class);
+                            }
+                            throw new SQLException("no notifications come in this test");
+                        }
                         default -> null;
                     };
                 }));
@@ -64,6 +79,19 @@ class PostgresHintsTest {
 
         await("listens").until(() -> heard.contains(CasStore.EVERYBODY));
         watch.close();
+    }
+
+    /** With a pause that doubles, the ninth attempt would come after seven seconds. */
+    @Test
+    void aConnectionThatBreaksAfterItWasHeardIsReplacedSoonHoweverOftenThatWasBefore() {
+        breaks = true;
+        PostgresHints hints = hints(new FailingThreads(0));
+
+        BackendSession.Watch watch = hints.watch("jobs", heard::add);
+
+        await("listens for the ninth time").atMost(Duration.ofSeconds(4)).until(() -> heard.size() >= 9);
+        watch.close();
+        hints.close();
     }
 
     @Test
