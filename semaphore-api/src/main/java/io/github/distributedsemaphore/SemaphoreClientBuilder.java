@@ -110,7 +110,8 @@ public final class SemaphoreClientBuilder {
 
     /**
      * Sets what encrypted connections trust, as an alternative to the setting {@code ca}. {@link #connect} refuses managers
-     * for a connection that is not encrypted, and managers beside {@code ca}.
+     * for a connection that is not encrypted, managers beside {@code ca}, and managers for {@code postgresql:} and {@code jdbc:},
+     * whose drivers take files only.
      *
      * @param trust initialised managers
      * @return this
@@ -122,8 +123,8 @@ public final class SemaphoreClientBuilder {
 
     /**
      * Sets which certificate encrypted connections show, as an alternative to the settings {@code certificate} and {@code
-     * key}. {@link #connect} refuses managers for a connection that is not encrypted, and managers beside {@code
-     * certificate}.
+     * key}. {@link #connect} refuses managers for a connection that is not encrypted, managers beside {@code
+     * certificate}, and managers for {@code postgresql:} and {@code jdbc:}, whose drivers take files only.
      *
      * @param identity initialised managers
      * @return this

@@ -141,6 +141,10 @@ public final class JdbcBackendProvider implements BackendProvider {
         Properties properties = new Properties();
         set(properties, "user", uri.text("user", ""));
         set(properties, "password", uri.text("password", ""));
+        if (properties.isEmpty()) {
+            set(properties, "user", uri.user());
+            set(properties, "password", uri.password());
+        }
         return backend(uri, self, dialect, address.substring(colon + 1), properties);
     }
 }

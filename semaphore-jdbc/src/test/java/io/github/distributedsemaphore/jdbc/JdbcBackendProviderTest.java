@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.SemaphoreClient;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -59,6 +60,23 @@ class JdbcBackendProviderTest {
                         .invoke(null);
             }
         }
+    }
+
+    /** H2 creates a database with its first user, and refuses all others. */
+    @Test
+    void theBuilderGivesUserAndPasswordToAJdbcUrlToo() {
+        try (SemaphoreClient owner = SemaphoreClient.builder("jdbc:h2:mem:owned")
+                .credentials("owner", "p&ss word")
+                .connect()) {
+            assertThat(owner.admin().create("jobs", 1)).isTrue();
+            try (SemaphoreClient other = SemaphoreClient.connect("jdbc:h2:mem:owned?user=owner&password=wrong")) {
+                assertThatThrownBy(() -> other.admin().names()).isInstanceOf(BackendAccessException.class);
+            }
+        }
+        assertThatThrownBy(() -> SemaphoreClient.builder("jdbc:h2:mem:twice?user=one")
+                        .credentials("two", "secret")
+                        .connect())
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     /** Makes of it a host that drops packets: the kernel answers nobody while the queue is full. */
