@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param host the name of the host; empty if not known, as for a holder that is not of this library
  * @param pid the process id on that host; 0 if not known
  * @param label what the client called itself; empty if nothing
- * @param since when it took the slot, by that host's wall clock; null if not known
+ * @param since when it took the slot, by that host's wall clock, over a database by the clock of its server; null if not known
  * @param state how the backend sees it
  */
 public record Holder(
