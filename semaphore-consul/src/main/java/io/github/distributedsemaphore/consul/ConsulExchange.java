@@ -301,12 +301,13 @@ final class ConsulExchange {
     }
 
     private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost, Deadline end) {
-        known = plan.viewAfter(indexes);
-        return granted(plan, plan.entryIndexes(indexes), lost, end);
+        PrefixView after = plan.viewAfter(indexes);
+        known = after;
+        return granted(plan, after, lost, end);
     }
 
-    private ExchangeResult granted(ExchangePlan plan, Map<String, Long> entryIndexes, Set<Hold> lost, Deadline end) {
-        Map<SlotSession, Hold> holds = plan.holds(entryIndexes);
+    private ExchangeResult granted(ExchangePlan plan, PrefixView after, Set<Hold> lost, Deadline end) {
+        Map<SlotSession, Hold> holds = plan.holds(after);
         unresolved = null;
         holds.forEach(pool::granted);
         endPlacing(plan, plan.place());
@@ -373,7 +374,7 @@ final class ConsulExchange {
             PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {
                 known = view;
-                return granted(plan, plan.entryIndexesIn(view), lost, end);
+                return granted(plan, view, lost, end);
             }
             if (plan.isOutdatedBy(view)) {
                 return giveUp(plan, end);

@@ -260,35 +260,16 @@ final class ExchangePlan {
         return later.lockIndex() != view.lockIndex() || (!takers.isEmpty() && later.limitIndex() != view.limitIndex());
     }
 
-    /** The index at which each contender entry was written, by session id, from the keys of a transaction's answer. */
-    Map<String, Long> entryIndexes(Map<String, Long> byKey) {
-        Map<String, Long> indexes = new HashMap<>();
-        for (SlotSession taker : takers) {
-            Long index = byKey.get(view.key(taker.id()));
-            if (index != null) {
-                indexes.put(taker.id(), index);
-            }
-        }
-        return indexes;
-    }
-
-    /** The same from a later view that shows that the transaction was done. */
-    Map<String, Long> entryIndexesIn(PrefixView later) {
-        Map<String, Long> indexes = new HashMap<>();
-        for (SlotSession taker : takers) {
-            Contender entry = later.contenders().get(taker.id());
-            if (entry != null) {
-                indexes.put(taker.id(), entry.modifyIndex());
-            }
-        }
-        return indexes;
-    }
-
     /** The view after the transaction. */
     PrefixView viewAfter(Map<String, Long> byKey) {
         Map<String, Contender> entries = new HashMap<>();
-        entryIndexes(byKey)
-                .forEach((id, index) -> entries.put(id, new Contender(id, index, slotOf(id), nonce, null, "", 0)));
+        for (int i = 0; i < takers.size(); i++) {
+            String id = takers.get(i).id();
+            Long index = byKey.get(view.key(id));
+            if (index != null) {
+                entries.put(id, new Contender(id, index, slots.get(i), nonce, null, "", 0));
+            }
+        }
         if (place != null) {
             long index = byKey.getOrDefault(view.key(place.id()), 0L);
             entries.put(place.id(), Contender.waiting(place.id(), index, wantedInVain));
@@ -297,25 +278,17 @@ final class ExchangePlan {
         return view.after(newLock(), lockIndex == null ? 0 : lockIndex, entries);
     }
 
-    private int slotOf(String id) {
-        for (int i = 0; i < takers.size(); i++) {
-            if (takers.get(i).id().equals(id)) {
-                return slots.get(i);
-            }
-        }
-        throw new IllegalArgumentException("session " + id + " takes no slot here");
-    }
-
-    /** What is held after the transaction, by session, in the order of the answers. */
-    Map<SlotSession, Hold> holds(Map<String, Long> entryIndexes) {
+    /** What is held after the transaction, as a view after it shows: by session, in the order of the answers. */
+    Map<SlotSession, Hold> holds(PrefixView after) {
         Map<SlotSession, Hold> holds = new LinkedHashMap<>();
         for (int i = 0; i < takers.size(); i++) {
-            Long index = entryIndexes.get(takers.get(i).id());
-            if (index == null) {
-                throw new IllegalStateException(
-                        "no index for session " + takers.get(i).id());
+            String id = takers.get(i).id();
+            Contender entry = after.contenders().get(id);
+            // An entry that the session had for an earlier slot has a lower index.
+            if (entry == null || !entry.nonce().equals(nonce)) {
+                throw new IllegalStateException("no index for session " + id);
             }
-            long first = index * EPOCHS;
+            long first = entry.modifyIndex() * EPOCHS;
             holds.put(takers.get(i), new Hold(slots.get(i), first, first + epochs - 1));
         }
         return holds;
