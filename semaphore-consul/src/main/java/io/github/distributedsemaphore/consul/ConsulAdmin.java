@@ -168,11 +168,8 @@ final class ConsulAdmin implements BackendAdmin {
         }
         view.requireOneLimit();
         List<Holder> holders = new ArrayList<>();
-        for (String session : view.liveHolders()) {
-            Contender contender = view.contenders().get(session);
-            if (contender != null) {
-                holders.add(holder(contender, view.limit()));
-            }
+        for (Contender contender : view.holders(Set.of())) {
+            holders.add(holder(contender, view.limit()));
         }
         holders.sort(Comparator.comparingInt(Holder::slot).thenComparingLong(Holder::epoch));
         return Optional.of(new SemaphoreDescription(name, view.limit(), view.free(Set.of()), holders));

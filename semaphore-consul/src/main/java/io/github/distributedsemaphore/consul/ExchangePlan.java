@@ -30,7 +30,10 @@ final class ExchangePlan {
     private final Map<Hold, SlotSession> releases;
     private final int epochs;
     private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
+
+    /** What becomes of each caller: how many slots it gets, or its answer. */
     private final List<Object> verdicts = new ArrayList<>();
+
     private final List<Integer> slots = new ArrayList<>();
     private final List<Contender> kept = new ArrayList<>();
     private List<SlotSession> takers = List.of();
@@ -45,9 +48,6 @@ final class ExchangePlan {
         this.releases = releases;
         this.epochs = (int) Math.min(epochs, EPOCHS);
     }
-
-    /** The slots of one caller. */
-    private record Slots(List<Integer> numbers) {}
 
     /**
      * Plans.
@@ -77,7 +77,7 @@ final class ExchangePlan {
                 plan.refuse(wanted, waits);
             } else {
                 free -= wanted;
-                plan.verdicts.add(plan.takeLowest(wanted, taken));
+                plan.takeLowest(wanted, taken);
                 if (waits && plan.grantedToWaiting++ == 0) {
                     // One caller a turn, as long as another client waits.
                     free = plan.keep(row.behind(), free);
@@ -108,15 +108,13 @@ final class ExchangePlan {
         }
     }
 
-    private Slots takeLowest(int wanted, BitSet taken) {
-        List<Integer> numbers = new ArrayList<>();
+    private void takeLowest(int wanted, BitSet taken) {
+        verdicts.add(wanted);
         for (int i = 0; i < wanted; i++) {
             int slot = taken.nextClearBit(1);
             taken.set(slot);
-            numbers.add(slot);
+            slots.add(slot);
         }
-        slots.addAll(numbers);
-        return new Slots(numbers);
     }
 
     private Set<String> leaving() {
@@ -171,12 +169,7 @@ final class ExchangePlan {
 
     /** Whether there is nothing to write. */
     boolean isEmpty() {
-        return slots.isEmpty() && leaving().stream().noneMatch(this::isListed);
-    }
-
-    private boolean isListed(String session) {
-        LockBody lock = view.lock();
-        return lock != null && lock.holders().contains(session);
+        return slots.isEmpty() && leaving().stream().noneMatch(view::isListed);
     }
 
     int takersNeeded() {
@@ -250,8 +243,7 @@ final class ExchangePlan {
                 return entry != null && entry.nonce().equals(nonce) && later.isHolder(taker.id());
             });
         }
-        LockBody lock = later.lock();
-        return lock == null || leaving().stream().noneMatch(lock.holders()::contains);
+        return leaving().stream().noneMatch(later::isListed);
     }
 
     /** Whether a later view shows that the transaction cannot be done any more. */
@@ -299,8 +291,8 @@ final class ExchangePlan {
         List<Answer> answers = new ArrayList<>();
         int next = 0;
         for (Object verdict : verdicts) {
-            if (verdict instanceof Slots granted) {
-                int end = next + granted.numbers().size();
+            if (verdict instanceof Integer granted) {
+                int end = next + granted;
                 answers.add(new Answer.Granted(holds.subList(next, end)));
                 next = end;
             } else {

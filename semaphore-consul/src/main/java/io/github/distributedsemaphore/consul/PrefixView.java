@@ -102,7 +102,7 @@ record PrefixView(
         return above + Math.max(0, all.size() - above - limit);
     }
 
-    private Set<Contender> holders(Set<String> except) {
+    Set<Contender> holders(Set<String> except) {
         Set<Contender> holders = new HashSet<>();
         for (String session : liveHolders()) {
             Contender contender = contenders.get(session);
@@ -130,7 +130,8 @@ record PrefixView(
         return new PrefixView(prefix, limit, limitIndex, lock, lockIndex, merged);
     }
 
-    private boolean isListed(String session) {
+    /** Whether the coordination key names this session; it may have ended. */
+    boolean isListed(String session) {
         return lock != null && lock.holders().contains(session);
     }
 
@@ -215,17 +216,13 @@ record PrefixView(
                     | IllegalStateException
                     | IllegalArgumentException
                     | UnsupportedOperationException e) {
-                return foreign(session, modifyIndex);
+                // Somebody else's.
             }
-            return foreign(session, modifyIndex);
+            return waiting(session, modifyIndex, 1);
         }
 
         static Contender waiting(String session, long modifyIndex, int permits) {
             return new Contender(session, modifyIndex, 0, "", null, "", permits);
-        }
-
-        private static Contender foreign(String session, long modifyIndex) {
-            return waiting(session, modifyIndex, 1);
         }
     }
 }
