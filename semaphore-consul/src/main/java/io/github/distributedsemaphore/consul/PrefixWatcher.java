@@ -33,8 +33,13 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private final PrefixReader reader;
     private final SessionPool pool;
     private final SessionListener listener;
-    private final Grace grace;
+    /** For how long the watch may fail without a break; null for any time. */
+    private final @Nullable Duration grace;
+
     private final PrefixFollower follower;
+
+    /** When the watch has failed for that long; changed by its own thread only. */
+    private volatile Deadline graceEnd = Deadline.NEVER;
 
     private volatile @Nullable Runnable hint;
     private volatile @Nullable Look lastLook;
@@ -57,7 +62,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         this.reader = reader;
         this.pool = pool;
         this.listener = listener;
-        this.grace = new Grace(grace);
+        this.grace = grace;
         this.follower = new PrefixFollower(watches, reader.prefix(), "semaphore-consul-watch " + name, this);
     }
 
@@ -137,21 +142,24 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     @Override
     public void failed() {
         lastLook = null;
-        grace.fails();
+        if (grace != null && graceEnd.equals(Deadline.NEVER)) {
+            graceEnd = Deadline.after(System.nanoTime(), grace);
+        }
         loseIfGraceIsOver();
     }
 
     /** While nobody needs the watch it does not fail: the next one begins its grace anew. */
     @Override
     public void ended() {
-        grace.restart();
+        graceEnd = Deadline.NEVER;
     }
 
     /** Declares lost what is held if the watch has failed for longer than it may. */
     void loseIfGraceIsOver() {
-        Map<Hold, SlotSession> held = grace.isOver() ? pool.held() : Map.of();
+        Map<Hold, SlotSession> held = graceEnd.isPast(System.nanoTime()) ? pool.held() : Map.of();
         if (!held.isEmpty()) {
-            listener.lost(held.keySet(), "the watch over " + reader.prefix() + "/ failed for longer than " + grace);
+            listener.lost(
+                    held.keySet(), "the watch over " + reader.prefix() + "/ failed for longer than 'grace', " + grace);
             pool.lose(held, operations.end());
         }
     }
@@ -164,7 +172,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         } catch (IncompatibleStateException e) {
             lastLook = null;
             confirm(pool.held());
-            grace.restart();
+            graceEnd = Deadline.NEVER;
             runHint();
             return;
         }
@@ -175,7 +183,7 @@ final class PrefixWatcher implements PrefixFollower.Follower {
             confirm(missing);
         }
         // Not before: an answer that is not Consul's, or a suspicion that cannot be confirmed, is a failure.
-        grace.restart();
+        graceEnd = Deadline.NEVER;
         if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
             runHint();
         }
@@ -292,35 +300,6 @@ final class PrefixWatcher implements PrefixFollower.Follower {
             pool.destroy(taken, end);
         } else {
             pool.putBack(List.of(taken));
-        }
-    }
-
-    /** For how long the watch may fail without a break. Thread-safe. */
-    private static final class Grace {
-        private final @Nullable Duration longest;
-        private Deadline end = Deadline.NEVER;
-
-        Grace(@Nullable Duration longest) {
-            this.longest = longest;
-        }
-
-        synchronized void restart() {
-            end = Deadline.NEVER;
-        }
-
-        synchronized void fails() {
-            if (longest != null && end.equals(Deadline.NEVER)) {
-                end = Deadline.after(System.nanoTime(), longest);
-            }
-        }
-
-        synchronized boolean isOver() {
-            return end.isPast(System.nanoTime());
-        }
-
-        @Override
-        public String toString() {
-            return "'grace', " + longest;
         }
     }
 }
