@@ -72,11 +72,6 @@ final class DestroyedLocks implements AutoCloseable {
         }
 
         @Override
-        public boolean isNeeded() {
-            return true;
-        }
-
-        @Override
         public void look(ConsulHttp.Reply reply, boolean changed) {
             PrefixView view;
             try {
@@ -93,17 +88,6 @@ final class DestroyedLocks implements AutoCloseable {
                 done(this);
             }
         }
-
-        @Override
-        public long pauseNanos() {
-            return 0;
-        }
-
-        @Override
-        public void failed() {}
-
-        @Override
-        public void ended() {}
     }
 
     /** Ends the watches. */

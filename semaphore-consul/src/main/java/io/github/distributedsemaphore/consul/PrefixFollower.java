@@ -34,13 +34,17 @@ final class PrefixFollower {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private boolean running;
-    private boolean stopped;
+    /** Changed under the lock. */
+    private volatile boolean stopped;
+
     private @Nullable Call call;
 
     /** What is done with the answers. */
     interface Follower {
         /** Whether another query is needed. Called often, also under a lock. */
-        boolean isNeeded();
+        default boolean isNeeded() {
+            return true;
+        }
 
         /**
          * An answer, on the follower's thread. What it throws counts as a failure.
@@ -50,13 +54,15 @@ final class PrefixFollower {
         void look(ConsulHttp.Reply reply, boolean changed);
 
         /** How long to wait before the next query, unless {@link #wake} is called and this is zero then. */
-        long pauseNanos();
+        default long pauseNanos() {
+            return 0;
+        }
 
         /** A query or a look failed; it is tried again after a while. That no connection was free is no failure. */
-        void failed();
+        default void failed() {}
 
         /** Nobody needs it any more, so it does not follow until the next {@link #wake}. Called under a lock. */
-        void ended();
+        default void ended() {}
     }
 
     PrefixFollower(ConsulHttp watches, String prefix, String threadName, Follower follower) {
@@ -134,7 +140,7 @@ final class PrefixFollower {
                 pause(follower.pauseNanos(), () -> follower.pauseNanos() == 0);
             } catch (NoReplyException | RuntimeException e) {
                 // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.
-                if (!isStopped()) {
+                if (!stopped) {
                     LOG.debug("Following {} failed, trying again", prefix, e);
                     // That others have had all connections for long says nothing of the server.
                     if (next.hadConnection()) {
@@ -161,7 +167,7 @@ final class PrefixFollower {
     private @Nullable Call begin() {
         lock.lock();
         try {
-            await(LINGER_NANOS, follower::isNeeded);
+            pause(LINGER_NANOS, follower::isNeeded);
             boolean goesOn = !stopped && follower.isNeeded();
             running = goesOn;
             if (!goesOn) {
@@ -174,25 +180,8 @@ final class PrefixFollower {
         }
     }
 
-    private boolean isStopped() {
-        lock.lock();
-        try {
-            return stopped;
-        } finally {
-            lock.unlock();
-        }
-    }
-
     private void pause(long nanos, BooleanSupplier end) {
         lock.lock();
-        try {
-            await(nanos, end);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void await(long nanos, BooleanSupplier end) {
         try {
             long left = nanos;
             while (!stopped && left > 0 && !end.getAsBoolean()) {
@@ -200,6 +189,8 @@ final class PrefixFollower {
             }
         } catch (InterruptedException e) {
             LOG.debug("Somebody interrupted the thread that follows {}, which goes on", prefix);
+        } finally {
+            lock.unlock();
         }
     }
 }
