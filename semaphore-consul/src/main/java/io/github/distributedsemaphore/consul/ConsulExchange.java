@@ -265,7 +265,9 @@ final class ConsulExchange {
     /** What is known of the prefix, with what the watch has seen since. */
     private @Nullable PrefixView newest() {
         PrefixWatcher.Look look = watcher.lastLook();
-        if (look != null && !look.equals(lastLook) && look.view().limitsAgree()) {
+        if (look != null
+                && (lastLook == null || lastLook.nanos() != look.nanos())
+                && look.view().limitsAgree()) {
             lastLook = look;
             PrefixView last = known;
             // A watch may be answered by a server that is behind.

@@ -8,7 +8,6 @@ import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -72,16 +71,6 @@ final class PrefixWatcher implements PrefixFollower.Follower {
      * @param nanos when it was answered
      */
     record Look(PrefixView view, long nanos) {
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Look look && look.nanos == nanos;
-        }
-
-        @Override
-        public int hashCode() {
-            return Long.hashCode(nanos);
-        }
-
         /** Whether so little time has gone by that a caller may wait upon it: a server that is gone does not show in it. */
         boolean isFresh() {
             return System.nanoTime() - nanos < UNHURRIED_NANOS;
@@ -199,15 +188,10 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         } catch (IncompatibleStateException e) {
             reason = String.valueOf(e.getMessage());
         }
-        List<Hold> lost = new ArrayList<>();
-        suspects.forEach((hold, session) -> {
-            if (pool.holderOf(hold) == session) {
-                lost.add(hold);
-            }
-        });
-        if (!lost.isEmpty()) {
+        suspects.entrySet().removeIf(suspect -> pool.holderOf(suspect.getKey()) != suspect.getValue());
+        if (!suspects.isEmpty()) {
             // Told first: the session is ended after that, and may take a while to.
-            listener.lost(lost, reason);
+            listener.lost(suspects.keySet(), reason);
             pool.lose(suspects, operations.end());
         }
     }

@@ -294,7 +294,7 @@ final class SessionPool {
     }
 
     /** Notes that holds are lost, but for those that were given back meanwhile, and ends their sessions, which are of no more use. */
-    Set<Hold> lose(Map<Hold, SlotSession> suspects, Deadline end) {
+    void lose(Map<Hold, SlotSession> suspects, Deadline end) {
         Map<Hold, SlotSession> lost = new HashMap<>(suspects);
         synchronized (this) {
             lost.entrySet()
@@ -304,7 +304,6 @@ final class SessionPool {
             lost.values().forEach(this::drop);
         }
         calls.destroyAll(lost.values().stream().map(SlotSession::id).toList(), end);
-        return lost.keySet();
     }
 
     /** How many holds were lost so far: after a loss, what was known of the server is out of date. */
