@@ -91,8 +91,9 @@ final class ConsulSession implements BackendSession {
             Deadline end = Deadline.after(System.nanoTime(), settings.renewalTimeout());
             // What is left is for the reading.
             Deadline enough = Attempts.part(end, 3, 4);
-            Map<Hold, SlotSession> sessions = sessionsOf(holds);
             Set<Hold> lost = new HashSet<>(holds);
+            Map<Hold, SlotSession> sessions = pool.held();
+            sessions.keySet().retainAll(lost);
             lost.removeAll(sessions.keySet());
             long lately = settings.renewEvery().toNanos() / 2;
             Set<SlotSession> ended = calls.renewAll(sessions.values(), lately, enough, end);
@@ -107,17 +108,6 @@ final class ConsulSession implements BackendSession {
             shield.absorb();
             return new Renewal(calls.aliveUntil(sessions.values()), lost, retired);
         }
-    }
-
-    private Map<Hold, SlotSession> sessionsOf(Collection<Hold> holds) {
-        Map<Hold, SlotSession> sessions = new HashMap<>();
-        for (Hold hold : holds) {
-            SlotSession session = pool.holderOf(hold);
-            if (session != null) {
-                sessions.put(hold, session);
-            }
-        }
-        return sessions;
     }
 
     /** Returns what is held now. */

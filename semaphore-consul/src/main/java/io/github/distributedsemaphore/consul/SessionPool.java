@@ -89,9 +89,9 @@ final class SessionPool {
         requireOpen();
         SlotSession kept = place;
         SlotSession session =
-                withPlace && kept != null && kept.state() == SlotSession.State.IDLE ? kept : idle.pollFirst();
+                withPlace && kept != null && kept.state == SlotSession.State.IDLE ? kept : idle.pollFirst();
         if (session != null) {
-            session.become(SlotSession.State.BUSY);
+            session.state = SlotSession.State.BUSY;
         }
         return session;
     }
@@ -103,7 +103,7 @@ final class SessionPool {
     @Nullable
     SlotSession takeForPlace(Deadline end) {
         synchronized (this) {
-            boolean exchanging = all.values().stream().anyMatch(each -> each.state() == SlotSession.State.BUSY);
+            boolean exchanging = all.values().stream().anyMatch(each -> each.state == SlotSession.State.BUSY);
             if (placing || place != null || (idle.isEmpty() && exchanging)) {
                 return null;
             }
@@ -133,10 +133,10 @@ final class SessionPool {
         }
         SlotSession chosen = idle.pollFirst();
         if (chosen != null) {
-            chosen.become(SlotSession.State.BUSY);
+            chosen.state = SlotSession.State.BUSY;
         } else {
             chosen = leaving.stream()
-                    .filter(session -> session.state() != SlotSession.State.DEAD)
+                    .filter(session -> session.state != SlotSession.State.DEAD)
                     .findFirst()
                     .orElse(null);
         }
@@ -151,7 +151,7 @@ final class SessionPool {
      */
     synchronized void placed(@Nullable SlotSession session, long index) {
         placing = false;
-        if (session != null && session.state() != SlotSession.State.DEAD) {
+        if (session != null && session.state != SlotSession.State.DEAD) {
             place = session;
             placeIndex = index;
         }
@@ -172,11 +172,11 @@ final class SessionPool {
     @Nullable
     synchronized SlotSession takePlace() {
         SlotSession kept = place;
-        if (kept == null || kept.state() != SlotSession.State.IDLE) {
+        if (kept == null || kept.state != SlotSession.State.IDLE) {
             return null;
         }
         place = null;
-        kept.become(SlotSession.State.BUSY);
+        kept.state = SlotSession.State.BUSY;
         return kept;
     }
 
@@ -207,8 +207,8 @@ final class SessionPool {
 
     synchronized void putBack(Iterable<SlotSession> unused) {
         for (SlotSession session : unused) {
-            if (session.state() == SlotSession.State.BUSY) {
-                session.become(SlotSession.State.IDLE);
+            if (session.state == SlotSession.State.BUSY) {
+                session.state = SlotSession.State.IDLE;
                 if (session != place) {
                     idle.addFirst(session);
                 }
@@ -218,11 +218,11 @@ final class SessionPool {
 
     /** Forgets a session that has ended, or is to end. */
     synchronized void drop(SlotSession session) {
-        session.become(SlotSession.State.DEAD);
+        session.state = SlotSession.State.DEAD;
         all.remove(session.id());
         idle.remove(session);
         place = session == place ? null : place;
-        Hold hold = session.hold();
+        Hold hold = session.hold;
         if (hold != null) {
             holders.remove(hold, session);
         }
@@ -250,8 +250,9 @@ final class SessionPool {
 
     /** Notes that a session of an exchange holds a slot now. */
     synchronized void granted(SlotSession session, Hold hold) {
-        if (session.state() != SlotSession.State.DEAD) {
-            session.take(hold);
+        if (session.state != SlotSession.State.DEAD) {
+            session.hold = hold;
+            session.state = SlotSession.State.HELD;
             holders.put(hold, session);
             place = session == place ? null : place;
         }
@@ -260,36 +261,36 @@ final class SessionPool {
     /** Takes a hold out for giving it back; null if it is not held any more. */
     synchronized @Nullable SlotSession beginRelease(Hold hold) {
         SlotSession session = holders.get(hold);
-        if (session != null && session.state() == SlotSession.State.HELD) {
-            session.become(SlotSession.State.RELEASING);
+        if (session != null && session.state == SlotSession.State.HELD) {
+            session.state = SlotSession.State.RELEASING;
         }
         return session;
     }
 
     synchronized void released(Hold hold, SlotSession session) {
         holders.remove(hold, session);
-        if (session.state() == SlotSession.State.RELEASING) {
-            session.become(SlotSession.State.BUSY);
+        if (session.state == SlotSession.State.RELEASING) {
+            session.state = SlotSession.State.BUSY;
             putBack(List.of(session));
         }
     }
 
     synchronized void notReleased(SlotSession session) {
-        if (session.state() == SlotSession.State.RELEASING) {
-            session.become(SlotSession.State.HELD);
+        if (session.state == SlotSession.State.RELEASING) {
+            session.state = SlotSession.State.HELD;
         }
     }
 
     /** Finds the session of a hold; null if it is not held or being given back. */
     synchronized @Nullable SlotSession holderOf(Hold hold) {
         SlotSession session = holders.get(hold);
-        return session != null && session.state() == SlotSession.State.HELD ? session : null;
+        return session != null && session.state == SlotSession.State.HELD ? session : null;
     }
 
     /** Returns what is held now. */
     synchronized Map<Hold, SlotSession> held() {
         Map<Hold, SlotSession> held = new HashMap<>(holders);
-        held.values().removeIf(session -> session.state() != SlotSession.State.HELD);
+        held.values().removeIf(session -> session.state != SlotSession.State.HELD);
         return held;
     }
 
@@ -298,7 +299,7 @@ final class SessionPool {
         Map<Hold, SlotSession> lost = new HashMap<>(suspects);
         synchronized (this) {
             lost.entrySet()
-                    .removeIf(suspect -> suspect.getValue().state() != SlotSession.State.HELD
+                    .removeIf(suspect -> suspect.getValue().state != SlotSession.State.HELD
                             || holders.get(suspect.getKey()) != suspect.getValue());
             losses += lost.size();
             lost.values().forEach(this::drop);
@@ -319,7 +320,7 @@ final class SessionPool {
     synchronized Set<String> close() {
         closed = true;
         Set<String> rest = ids();
-        all.values().forEach(session -> session.become(SlotSession.State.DEAD));
+        all.values().forEach(session -> session.state = SlotSession.State.DEAD);
         all.clear();
         holders.clear();
         idle.clear();
@@ -361,24 +362,6 @@ final class SessionPool {
 
         void confirmed(long startNanos) {
             confirmedNanos = startNanos;
-        }
-
-        State state() {
-            return state;
-        }
-
-        @Nullable
-        Hold hold() {
-            return hold;
-        }
-
-        void become(State newState) {
-            state = newState;
-        }
-
-        void take(Hold newHold) {
-            hold = newHold;
-            state = State.HELD;
         }
     }
 }
