@@ -18,7 +18,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +33,6 @@ final class ConsulSession implements BackendSession {
     private final SessionPool pool;
     private final PrefixWatcher watcher;
     private final ConsulExchange exchange;
-    private final AtomicBoolean closed = new AtomicBoolean();
 
     ConsulSession(
             ConsulHttp operations, ConsulHttp watches, ConsulSettings settings, String name, SessionListener listener) {
@@ -148,9 +146,6 @@ final class ConsulSession implements BackendSession {
 
     @Override
     public void close() {
-        if (!closed.compareAndSet(false, true)) {
-            return;
-        }
         watcher.stop();
         Deadline end = operations.end();
         giveBackAll(end);
@@ -170,7 +165,6 @@ final class ConsulSession implements BackendSession {
 
     @Override
     public void abort() {
-        closed.set(true);
         watcher.stop();
         pool.close();
     }
