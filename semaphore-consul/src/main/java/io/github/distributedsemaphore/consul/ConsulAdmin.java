@@ -235,15 +235,7 @@ final class ConsulAdmin implements BackendAdmin {
 
     /** See {@link io.github.distributedsemaphore.spi.SemaphoreBackend#ping}: reads one key that hardly exists, with the token. */
     void ping() {
-        String subject = "Consul at " + settings;
-        try {
-            String key = KeyNames.prefixOf(settings.prefix(), "ping") + "/" + KeyNames.LIMIT;
-            ConsulHttp.Reply reply = http.get(http.end(), "/v1/kv/" + key, "consistent");
-            if (!reply.isOk() && reply.status() != 404) {
-                throw reply.refused(subject);
-            }
-        } catch (NoReplyException e) {
-            throw e.unavailable(subject);
-        }
+        String prefix = KeyNames.prefixOf(settings.prefix(), "ping");
+        boolean unused = new PrefixReader(http, prefix, "Consul at " + settings).exists(http.end());
     }
 }

@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -188,18 +187,13 @@ final class ConsulHttp implements AutoCloseable {
     }
 
     private void takeConnection(Call call, InterruptShield shield) throws NoReplyException {
-        while (true) {
-            try {
-                long left = call.end().nanosFrom(System.nanoTime());
-                if (left > 0 && connections.tryAcquire(left, TimeUnit.NANOSECONDS)) {
-                    return;
-                }
-                String reason = left > 0 ? "all connections to " + settings + " are in use" : "the time is over";
-                throw new NoReplyException(reason, true, null);
-            } catch (InterruptedException e) {
-                shield.absorb(e);
-            }
+        boolean late = call.end().isPast(System.nanoTime());
+        if (late || !InterruptShield.await(connections::tryAcquire, call.end())) {
+            String reason = late ? "the time is over" : "all connections to " + settings + " are in use";
+            throw new NoReplyException(reason, true, null);
         }
+        // An interrupt of the wait is back: in a virtual thread it would close the socket.
+        shield.absorb();
     }
 
     private NoReplyException noReply(Call call, RuntimeException e) {

@@ -91,12 +91,16 @@ final class PrefixReader {
      * Whether there is a semaphore although the listing is empty. A listing without rights is empty like that of nothing, and rights may
      * have come back since; a single key tells these apart.
      */
-    private boolean exists(Deadline end) throws NoReplyException {
-        ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + key(KeyNames.LIMIT), "consistent");
-        if (!reply.isOk() && reply.status() != 404) {
-            throw reply.refused(subject);
+    boolean exists(Deadline end) {
+        try {
+            ConsulHttp.Reply reply = http.get(end, "/v1/kv/" + key(KeyNames.LIMIT), "consistent");
+            if (!reply.isOk() && reply.status() != 404) {
+                throw reply.refused(subject);
+            }
+            return reply.isOk();
+        } catch (NoReplyException e) {
+            throw e.unavailable(subject);
         }
-        return reply.isOk();
     }
 
     private String key(String last) {

@@ -298,15 +298,7 @@ final class SessionCalls {
             }
 
             void await() {
-                try (InterruptShield shield = new InterruptShield()) {
-                    while (undone.getCount() > 0) {
-                        try {
-                            undone.await();
-                        } catch (InterruptedException e) {
-                            shield.absorb(e);
-                        }
-                    }
-                }
+                boolean unused = InterruptShield.await(undone::await, Deadline.NEVER);
                 Throwable thrown = failure.get();
                 if (thrown instanceof RuntimeException exception) {
                     throw exception;
