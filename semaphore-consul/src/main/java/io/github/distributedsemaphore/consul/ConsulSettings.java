@@ -75,8 +75,8 @@ record ConsulSettings(
                 hasPort ? port(hosts.substring(colon + 1)) : standard,
                 tls,
                 token(uri.text("token", "")),
-                word("dc", uri.text("dc", "")),
-                node(uri.text("node", "")),
+                word("dc", uri.text("dc", ""), false),
+                word("node", uri.text("node", ""), true),
                 prefix(uri.text("prefix", "")),
                 uri.duration("detection", Duration.ofSeconds(30), SHORTEST_DETECTION, LONGEST_DETECTION),
                 uri.duration("timeout", Duration.ofSeconds(5), SHORTEST_TIMEOUT, LONGEST_TIMEOUT),
@@ -104,19 +104,12 @@ record ConsulSettings(
         return value;
     }
 
-    private static String word(String setting, String value) {
-        if (!value.matches("[A-Za-z0-9_-]*")) {
+    /** A word. That of a node may have dots, for it is often the name of a host with its domain. */
+    private static String word(String setting, String value, boolean dots) {
+        if (!value.matches(dots ? "[A-Za-z0-9._-]*" : "[A-Za-z0-9_-]*")) {
             throw new IllegalArgumentException("Setting '" + setting + "' is '" + value
-                    + "', it must consist of letters, digits, hyphens and underscores");
-        }
-        return value;
-    }
-
-    /** Often the name of a host with its domain. */
-    private static String node(String value) {
-        if (!value.matches("[A-Za-z0-9._-]*")) {
-            throw new IllegalArgumentException("Setting 'node' is '" + value
-                    + "', it must consist of letters, digits, hyphens, underscores and dots");
+                    + "', it must consist of letters, digits, hyphens"
+                    + (dots ? ", underscores and dots" : " and underscores"));
         }
         return value;
     }

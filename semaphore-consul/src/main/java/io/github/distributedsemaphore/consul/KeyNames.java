@@ -3,7 +3,7 @@ package io.github.distributedsemaphore.consul;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
-import java.util.Locale;
+import java.util.regex.Pattern;
 
 /**
  * Where a semaphore is: its name is its key prefix, so that {@code consul lock -n 3 a/b} meets the semaphore {@code a/b}.
@@ -17,7 +17,8 @@ final class KeyNames {
     static final String LOCK = ".lock";
     static final String LIMIT = ".semaphore";
 
-    private static final String UNCHANGED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    private static final Pattern UNSAFE = Pattern.compile("[^A-Za-z0-9_.-]");
+    private static final HexFormat ESCAPED = HexFormat.of().withUpperCase().withPrefix(",");
 
     private KeyNames() {}
 
@@ -46,15 +47,11 @@ final class KeyNames {
 
     private static String segment(String segment) {
         boolean dots = segment.equals(".") || segment.equals("..");
-        StringBuilder encoded = new StringBuilder();
-        for (byte unit : segment.getBytes(StandardCharsets.UTF_8)) {
-            if (unit > 0 && !dots && UNCHANGED.indexOf(unit) >= 0) {
-                encoded.append((char) unit);
-            } else {
-                encoded.append(',').append(HexFormat.of().toHexDigits(unit).toUpperCase(Locale.ROOT));
-            }
-        }
-        return encoded.toString();
+        return dots ? escaped(segment) : UNSAFE.matcher(segment).replaceAll(match -> escaped(match.group()));
+    }
+
+    private static String escaped(String text) {
+        return ESCAPED.formatHex(text.getBytes(StandardCharsets.UTF_8));
     }
 
     /**
