@@ -76,17 +76,8 @@ final class Mailbox implements AutoCloseable {
         this.self = connections.settings().self();
     }
 
-    /** This client's session at a semaphore. */
-    interface Member {
-        /** What it holds. */
-        List<HeldSlots.Entry> entries();
-
-        /** The semaphore changed. */
-        void changed();
-
-        /** The message of a release found nobody that waits. */
-        void nobodyWaits();
-    }
+    /** This client's session at a semaphore: what it holds, and its callers that wait. */
+    record Member(HeldSlots held, Waiters waiters) {}
 
     /**
      * The queue as it is now.
@@ -201,9 +192,9 @@ final class Mailbox implements AutoCloseable {
         }
         AMQP.BasicProperties properties = message.getProperties();
         if (CHANGED.equals(properties.getType())) {
-            member.changed();
+            member.waiters().lookNow();
         } else if (ROLL_CALL.equals(properties.getType()) && properties.getReplyTo() != null) {
-            List<HeldSlots.Entry> entries = member.entries();
+            List<HeldSlots.Entry> entries = member.held().entries();
             if (!entries.isEmpty()) {
                 boolean unused = publish(
                         "", properties.getReplyTo(), false, new AMQP.BasicProperties(), RollCall.write(self, entries));
@@ -214,7 +205,7 @@ final class Mailbox implements AutoCloseable {
     private void returned(Return message) {
         Member member = members.get(message.getProperties().getCorrelationId());
         if (member != null) {
-            member.nobodyWaits();
+            member.waiters().nobodyWaits();
         }
     }
 

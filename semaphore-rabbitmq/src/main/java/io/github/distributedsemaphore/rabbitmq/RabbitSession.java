@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * One client's presence at one semaphore: a connection of its own, made for the first hold, whose end is the end of the
  * session. A request to take slots whose answer is missing costs the connection, so an unknown outcome ends with the session.
  */
-final class RabbitSession implements BackendSession, Mailbox.Member {
+final class RabbitSession implements BackendSession {
     private static final Logger LOG = LoggerFactory.getLogger(RabbitSession.class);
 
     private final RabbitBackend backend;
@@ -59,7 +59,7 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
         this.count = new HolderCount(names, backend.connections()::executeIfPossible);
         this.search = new SlotSearch(backend, names, held, count);
         this.waiters = new Waiters(backend.connections(), backend.probes(), backend.mailbox(), names);
-        this.membership = backend.mailbox().join(names.encoded(), this);
+        this.membership = backend.mailbox().join(names.encoded(), new Mailbox.Member(held, waiters));
     }
 
     @Override
@@ -241,21 +241,6 @@ final class RabbitSession implements BackendSession, Mailbox.Member {
      */
     private Deadline validFrom(long sent) {
         return Deadline.after(sent, RabbitBackend.validity(link.heartbeat()));
-    }
-
-    @Override
-    public List<HeldSlots.Entry> entries() {
-        return held.entries();
-    }
-
-    @Override
-    public void changed() {
-        waiters.lookNow();
-    }
-
-    @Override
-    public void nobodyWaits() {
-        waiters.nobodyWaits();
     }
 
     @Override
