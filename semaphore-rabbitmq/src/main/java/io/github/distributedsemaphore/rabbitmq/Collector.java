@@ -56,7 +56,7 @@ final class Collector {
         if (request.wants().stream().allMatch(want -> want == 1)) {
             return;
         }
-        boolean attempt = SlotSearch.isCertain(request);
+        boolean attempt = RabbitSession.isAnyAttempt(request);
         Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
         while (!declare(holder, budget)) {
             long now = System.nanoTime();

@@ -233,13 +233,9 @@ final class FenceStream implements AutoCloseable {
                     tag -> abandon());
         }
 
-        private boolean isOpen() {
-            return channel.isOpen();
-        }
-
         /** Whether an epoch was sent for and not awaited. */
         boolean isSent() {
-            return sent && isOpen();
+            return sent && channel.isOpen();
         }
 
         private void fail(String reason, @Nullable ShutdownSignalException signal) {
@@ -300,7 +296,7 @@ final class FenceStream implements AutoCloseable {
             try {
                 drawn++;
                 draw = Draw.next(self + ":" + drawn);
-                return !stopped && isOpen();
+                return !stopped && channel.isOpen();
             } finally {
                 lock.unlock();
             }

@@ -160,12 +160,12 @@ final class ProbeConnection implements AutoCloseable {
         end(false);
     }
 
-    /** Ends the connection without a word, as if the process had died. */
-    void abort() {
-        end(true);
-    }
-
-    private void end(boolean atOnce) {
+    /**
+     * Ends the connection.
+     *
+     * @param atOnce whether without a word, as if the process had died
+     */
+    void end(boolean atOnce) {
         CompletableFuture<Line> last;
         lock.lock();
         try {

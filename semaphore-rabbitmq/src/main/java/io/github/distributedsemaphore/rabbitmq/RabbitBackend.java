@@ -53,10 +53,6 @@ final class RabbitBackend implements SemaphoreBackend {
         return mailbox;
     }
 
-    FenceStream fences(QueueNames names) {
-        return new FenceStream(connections, probes, names);
-    }
-
     Duration heartbeat() {
         return Duration.ofSeconds(settings.heartbeat());
     }
@@ -123,17 +119,17 @@ final class RabbitBackend implements SemaphoreBackend {
 
     @Override
     public void close() {
-        end(probes::close);
+        end(false);
     }
 
     @Override
     public void abort() {
-        end(probes::abort);
+        end(true);
     }
 
-    private void end(Runnable endOfProbes) {
+    private void end(boolean atOnce) {
         mailbox.close();
-        endOfProbes.run();
+        probes.end(atOnce);
         connections.close();
     }
 }

@@ -40,6 +40,7 @@ final class RabbitSession implements BackendSession {
     private final SessionListener listener;
     private final HeldSlots held = new HeldSlots();
     private final HolderCount count;
+    private final FenceStream fences;
     private final SlotSearch search;
     private final Waiters waiters;
     private final SessionLink link;
@@ -57,7 +58,8 @@ final class RabbitSession implements BackendSession {
         this.listener = listener;
         this.link = new SessionLink(backend, names, listener);
         this.count = new HolderCount(names, backend.connections()::executeIfPossible);
-        this.search = new SlotSearch(backend, names, held, count);
+        this.fences = new FenceStream(backend.connections(), backend.probes(), names);
+        this.search = new SlotSearch(backend.sight(), names, held, count, fences);
         this.waiters = new Waiters(backend.connections(), backend.probes(), backend.mailbox(), names);
         this.membership = backend.mailbox().join(names.encoded(), new Mailbox.Member(held, waiters));
     }
@@ -117,11 +119,7 @@ final class RabbitSession implements BackendSession {
 
     /** The time of a call that begins now. */
     private CallBudget budget() {
-        return budget(backend.connections().settings().timeout());
-    }
-
-    private CallBudget budget(Duration most) {
-        return CallBudget.of(names.subject(), most);
+        return CallBudget.of(names.subject(), backend.connections().settings().timeout());
     }
 
     @Override
@@ -130,8 +128,8 @@ final class RabbitSession implements BackendSession {
         throw link.gone(null);
     }
 
-    /** Whether a refusal is an answer for some of the calls. */
-    private static boolean isAnyAttempt(ExchangeRequest request) {
+    /** Whether a refusal has to be certain: that of an attempt is an answer, that of a waiting caller is put right when it asks again. */
+    static boolean isAnyAttempt(ExchangeRequest request) {
         return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
     }
 
@@ -245,7 +243,7 @@ final class RabbitSession implements BackendSession {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        CallBudget budget = budget(renewalTime());
+        CallBudget budget = CallBudget.of(names.subject(), renewalTime());
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
             // A client that only holds has no other occasion to find out that it hears nothing.
@@ -340,7 +338,7 @@ final class RabbitSession implements BackendSession {
         try (InterruptShield shield = new InterruptShield()) {
             shield.absorb();
             membership.close();
-            search.close();
+            fences.close();
             if (link.close(budget().patience())) {
                 waiters.released(held.slots());
             }

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
  * offered or gave back lately, then it looks at holds in batches that grow. Where the counted holders leave too few slots free, an
  * attempt is refused without a look at the holds. {@link TakenSlots} declares and verifies. One exchange at a time.
  */
-final class SlotSearch implements AutoCloseable {
+final class SlotSearch {
     /** How often a search starts over because the limit changed under it, or others were faster. */
     private static final int MOST_ROUNDS = 12;
 
@@ -52,13 +52,13 @@ final class SlotSearch implements AutoCloseable {
     /** Slots that may be free, the likeliest first. */
     private final Deque<Integer> remembered = new ArrayDeque<>();
 
-    SlotSearch(RabbitBackend backend, QueueNames names, HeldSlots held, HolderCount count) {
+    SlotSearch(QueueSight sight, QueueNames names, HeldSlots held, HolderCount count, FenceStream fences) {
         this.names = names;
-        this.sight = backend.sight();
+        this.sight = sight;
         this.held = held;
         this.count = count;
         this.counts = new HolderCount.Reader(names);
-        this.fences = backend.fences(names);
+        this.fences = fences;
         this.collector = new Collector(names);
     }
 
@@ -101,16 +101,6 @@ final class SlotSearch implements AutoCloseable {
         }
     }
 
-    @Override
-    public void close() {
-        fences.close();
-    }
-
-    /** Whether a refusal has to be certain: that of a waiting caller is put right when it asks again, that of an attempt is an answer. */
-    static boolean isCertain(ExchangeRequest request) {
-        return request.attempts() > 0 || !request.waiting();
-    }
-
     /** What a look at all slots showed. */
     private enum Found {
         /** As many as were wanted are taken. */
@@ -149,7 +139,7 @@ final class SlotSearch implements AutoCloseable {
 
         Search(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget) {
             this.request = request;
-            this.certain = isCertain(request);
+            this.certain = RabbitSession.isAnyAttempt(request);
             this.modest = crowd && !certain;
             this.offered = certain ? 0 : offered;
             this.holder = holder;
