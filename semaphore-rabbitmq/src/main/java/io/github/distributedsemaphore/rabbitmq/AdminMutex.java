@@ -77,9 +77,11 @@ final class AdminMutex implements AutoCloseable {
         return connection;
     }
 
-    /** Makes the queue of a slot, or finds it as it should be. */
-    QueueAnswer declareSlot(int slot) throws LinkLostException {
-        return connection.declareDurable(names.slot(slot), slotArguments(), budget.end());
+    /** A first slot is ours only if it can be declared again as we do. */
+    void requireOurs() throws LinkLostException {
+        if (connection.declareDurable(names.slot(1), slotArguments(), budget.end()) == QueueAnswer.LOCKED) {
+            throw Failures.foreign(budget.subject(), names.slot(1));
+        }
     }
 
     /** Makes slots in the order given. */
@@ -129,7 +131,7 @@ final class AdminMutex implements AutoCloseable {
         try {
             QueueAnswer answer = connection.changeInOrder(requests, names.mutex(), budget.end());
             if (answer == QueueAnswer.LOCKED && run.size() == 1) {
-                requireOurs(names.slot(run.get(0)));
+                requireNotForeign(names.slot(run.get(0)));
             }
             if (answer != QueueAnswer.OK) {
                 throw brokenOff("the broker answered " + answer + " about the mutex, or one of the slots " + run, null);
@@ -140,7 +142,7 @@ final class AdminMutex implements AutoCloseable {
         }
     }
 
-    private void requireOurs(String slot) throws LinkLostException {
+    private void requireNotForeign(String slot) throws LinkLostException {
         if (connection.look(slot, budget.end()) == QueueAnswer.LOCKED) {
             throw Failures.foreign(budget.subject(), slot);
         }

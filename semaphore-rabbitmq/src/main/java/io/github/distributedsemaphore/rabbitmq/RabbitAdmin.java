@@ -47,9 +47,8 @@ final class RabbitAdmin implements BackendAdmin {
         T make(AdminMutex mutex, BitSet slots) throws LinkLostException;
     }
 
-    private <T> T change(String name, Change<T> change) {
-        QueueNames names = new QueueNames(name);
-        CallBudget budget = budget(name);
+    private <T> T change(QueueNames names, Change<T> change) {
+        CallBudget budget = budget(names);
         try (InterruptShield shield = new InterruptShield();
                 AdminMutex mutex = AdminMutex.take(connections, names, budget)) {
             shield.absorb();
@@ -66,10 +65,10 @@ final class RabbitAdmin implements BackendAdmin {
     }
 
     /** A change of what others may use. They hear of it, also if only a part of it was done. */
-    private <T> T changeForAll(String name, Change<T> change) {
+    private <T> T changeForAll(QueueNames names, Change<T> change) {
         T result;
         try {
-            result = change(name, (mutex, slots) -> {
+            result = change(names, (mutex, slots) -> {
                 try {
                     return change.make(mutex, slots);
                 } catch (SemaphoreException e) {
@@ -78,23 +77,15 @@ final class RabbitAdmin implements BackendAdmin {
             });
         } catch (OutcomeUnknownException e) {
             // The time may be over, so that this is not waited for.
-            announce(name, CallBudget.of(subject(name), Duration.ZERO));
+            mailbox.announceChange(names.encoded(), CallBudget.of(names.subject(), Duration.ZERO));
             throw e;
         }
-        announce(name, budget(name));
+        mailbox.announceChange(names.encoded(), budget(names));
         return result;
     }
 
-    private void announce(String name, CallBudget budget) {
-        mailbox.announceChange(new QueueNames(name).encoded(), budget);
-    }
-
-    private static String subject(String name) {
-        return new QueueNames(name).subject();
-    }
-
-    private CallBudget budget(String name) {
-        return CallBudget.of(subject(name), connections.settings().timeout());
+    private CallBudget budget(QueueNames names) {
+        return CallBudget.of(names.subject(), connections.settings().timeout());
     }
 
     /** Looks for a queue of each slot there could be; returns the numbers of those that exist. */
@@ -120,10 +111,10 @@ final class RabbitAdmin implements BackendAdmin {
 
     @Override
     public boolean create(String name, int limit) {
-        return change(name, (mutex, slots) -> {
+        return change(new QueueNames(name), (mutex, slots) -> {
             int found = limit(slots);
             if (found > 0) {
-                requireOurs(name, mutex);
+                mutex.requireOurs();
                 if (found != limit) {
                     throw new LimitConflictException(name, found, limit);
                 }
@@ -140,13 +131,6 @@ final class RabbitAdmin implements BackendAdmin {
             mutex.declareSlots(below(limit, slots));
             return true;
         });
-    }
-
-    /** A first slot is ours only if it can be declared again as we do. */
-    private static void requireOurs(String name, AdminMutex mutex) throws LinkLostException {
-        if (mutex.declareSlot(1) == QueueAnswer.LOCKED) {
-            throw Failures.foreign(subject(name), new QueueNames(name).slot(1));
-        }
     }
 
     /**
@@ -186,22 +170,15 @@ final class RabbitAdmin implements BackendAdmin {
                 .toList());
     }
 
-    /**
-     * The specification's "Swiss cheese": without the first slot there is no semaphore, and whichever slot a client takes, it
-     * looks at the first as well. What is left if this is broken off is removed by the next change.
-     */
-    private static void deleteAscending(AdminMutex mutex, BitSet slots) throws LinkLostException {
-        mutex.deleteSlots(slots.stream().boxed().toList());
-    }
-
     @Override
     public void resize(String name, int limit) {
-        int unused = changeForAll(name, (mutex, slots) -> {
+        QueueNames names = new QueueNames(name);
+        int unused = changeForAll(names, (mutex, slots) -> {
             int found = limit(slots);
             if (found == 0) {
-                throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
+                throw new NoSuchSemaphoreException(names.subject() + " does not exist: create it");
             }
-            requireOurs(name, mutex);
+            mutex.requireOurs();
             deleteCounts(limit, mutex, slots);
             deleteAbove(limit, mutex, slots);
             mutex.declareSlots(IntStream.rangeClosed(found + 1, limit).boxed().toList());
@@ -212,9 +189,12 @@ final class RabbitAdmin implements BackendAdmin {
 
     @Override
     public boolean destroy(String name) {
-        return changeForAll(name, (mutex, slots) -> {
+        return changeForAll(new QueueNames(name), (mutex, slots) -> {
             deleteCounts(0, mutex, slots);
-            deleteAscending(mutex, slots);
+            // The specification's "Swiss cheese": ascending, for without the first slot there is no semaphore, and
+            // whichever slot a client takes, it looks at the first as well.
+            // What is left if this is broken off is removed by the next change.
+            mutex.deleteSlots(slots.stream().boxed().toList());
             mutex.deleteFences();
             return limit(slots) > 0;
         });
@@ -222,7 +202,8 @@ final class RabbitAdmin implements BackendAdmin {
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
-        return look(name, (connection, budget) -> describe(new QueueNames(name), connection, budget));
+        QueueNames names = new QueueNames(name);
+        return look(names, (connection, budget) -> describe(names, connection, budget));
     }
 
     private Optional<SemaphoreDescription> describe(QueueNames names, Lazy connection, CallBudget budget)
@@ -264,7 +245,7 @@ final class RabbitAdmin implements BackendAdmin {
     @Override
     public int retiredHolders(String name) {
         QueueNames names = new QueueNames(name);
-        return look(name, (connection, budget) -> {
+        return look(names, (connection, budget) -> {
             int limit = limit(names, connection, budget);
             BitSet held = look(allHolds(names), connection, budget);
             held.clear(0, limit + 1);
@@ -274,7 +255,9 @@ final class RabbitAdmin implements BackendAdmin {
 
     /** Asks whether the broker is there, by one look at a queue that hardly exists. */
     void ping() {
-        look("ping", (connection, budget) -> sight.look(List.of(QueueNames.PREFIX + "ping"), connection, budget));
+        look(
+                new QueueNames("ping"),
+                (connection, budget) -> sight.look(List.of(QueueNames.PREFIX + "ping"), connection, budget));
     }
 
     /** Something to find out, for which a connection is there if probes are not answered. */
@@ -310,8 +293,8 @@ final class RabbitAdmin implements BackendAdmin {
         }
     }
 
-    private <T> T look(String name, Look<T> look) {
-        CallBudget budget = budget(name);
+    private <T> T look(QueueNames names, Look<T> look) {
+        CallBudget budget = budget(names);
         try (InterruptShield shield = new InterruptShield();
                 Lazy connection = new Lazy(budget)) {
             shield.absorb();
