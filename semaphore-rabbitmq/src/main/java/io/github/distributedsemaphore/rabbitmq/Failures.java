@@ -19,7 +19,7 @@ final class Failures {
     }
 
     static SemaphoreException notConnected(RabbitSettings settings, Throwable cause) {
-        String subject = settings.broker() + ", virtual host '" + settings.virtualHost() + "'";
+        String subject = settings + ", virtual host '" + settings.virtualHost() + "'";
         if (cause instanceof AuthenticationFailureException) {
             return new BackendAccessException(subject + " refused user or password: correct them in the URI", cause);
         }
@@ -44,15 +44,15 @@ final class Failures {
 
     static SemaphoreException denied(RabbitSettings settings, String queue, String text, Throwable cause) {
         return new BackendAccessException(
-                settings.broker() + " refused '" + queue + "': " + text + ". Grant the permissions on ^"
-                        + QueueNames.PREFIX + " and to write to ^amq\\.default$",
+                settings + " refused '" + queue + "': " + text + ". Grant the permissions on ^" + QueueNames.PREFIX
+                        + " and to write to ^amq\\.default$",
                 cause);
     }
 
     static SemaphoreException channelLimit(RabbitSettings settings, @Nullable Throwable cause) {
         ShutdownSignalException signal = cause == null ? null : signal(cause);
         return new BackendAccessException(
-                settings.broker() + " lets us open no more channels"
+                settings + " lets us open no more channels"
                         + (signal == null ? "" : ": " + signal.getMessage())
                         + ". Raise its channel_max, or the user's limit; a client needs up to thirty-two on each connection",
                 cause);
@@ -68,11 +68,10 @@ final class Failures {
     static SemaphoreException inequivalent(RabbitSettings settings, String queue, String text, Throwable cause) {
         if (words(text).contains("cannot declare")) {
             return new BackendAccessException(
-                    settings.broker() + " refused to make '" + queue + "': " + text + ". Raise the limit of queues",
-                    cause);
+                    settings + " refused to make '" + queue + "': " + text + ". Raise the limit of queues", cause);
         }
         return new IncompatibleStateException(
-                settings.broker() + ": '" + queue + "' exists and is not a queue of this library: " + text
+                settings + ": '" + queue + "' exists and is not a queue of this library: " + text
                         + ". Delete or rename it, or give the semaphore another name; if it is of another setting"
                         + " 'slotQueues', use that",
                 cause);

@@ -297,8 +297,7 @@ final class HolderConnection {
         }
         if (signal == null && asked.looks && isOpen()) {
             asked.abandon(connections);
-            throw Failures.unavailable(
-                    connections.settings().broker() + ": a look at '" + queue + "' had no answer: " + e, e);
+            throw Failures.unavailable(connections.settings() + ": a look at '" + queue + "' had no answer: " + e, e);
         }
         if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {
             throw lose("a request about '" + queue + "' had no answer: " + e, e);
@@ -315,7 +314,7 @@ final class HolderConnection {
 
     private LinkLostException lose(String reason, Exception cause) {
         drop(reason);
-        return new LinkLostException(connections.settings().broker() + ": " + reason, cause);
+        return new LinkLostException(connections.settings() + ": " + reason, cause);
     }
 
     boolean isOpen() {

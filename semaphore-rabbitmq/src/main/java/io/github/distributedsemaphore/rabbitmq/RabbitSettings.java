@@ -79,13 +79,9 @@ record RabbitSettings(
     }
 
     /** Whom the messages of exceptions are about. */
-    String broker() {
-        return "RabbitMQ at "
-                + String.join(",", addresses.stream().map(Address::toString).toList());
-    }
-
     @Override
     public String toString() {
-        return broker();
+        return "RabbitMQ at "
+                + String.join(",", addresses.stream().map(Address::toString).toList());
     }
 }
