@@ -60,8 +60,7 @@ final class HolderConnection {
     HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost, Deadline end) {
         this.connections = connections;
         this.onLost = onLost;
-        // Its consumers only count holders: the client library would warn of each when their queue is deleted.
-        this.opened = connections.open(purpose, /* told */ false, end);
+        this.opened = connections.open(purpose, end);
         opened.connection().addShutdownListener(signal -> lost("the connection is gone: " + signal.getMessage()));
     }
 
@@ -72,7 +71,7 @@ final class HolderConnection {
 
     /** Declares an exclusive queue: a hold, or the mutex. OK also if this connection has it already. */
     QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
-        return changeAll(List.of(queue), HolderConnection::exclusive, end).get(0);
+        return askAll(List.of(queue), HolderConnection::exclusive, false, end).get(0);
     }
 
     /**
@@ -100,7 +99,7 @@ final class HolderConnection {
                 .durable()
                 .arguments(arguments)
                 .build();
-        return changeAll(List.of(queue), same -> declare, end).get(0);
+        return askAll(List.of(queue), same -> declare, false, end).get(0);
     }
 
     /**
@@ -114,9 +113,7 @@ final class HolderConnection {
 
     /** The same for several. */
     List<QueueAnswer> look(List<String> queues, Deadline end) throws LinkLostException {
-        List<@Nullable QueueAnswer> answers = new ArrayList<>();
-        askAll(queues, HolderConnection::passive, true, answers, end);
-        return answers.stream().map(Objects::requireNonNull).toList();
+        return askAll(queues, HolderConnection::passive, true, end);
     }
 
     private static Method passive(String queue) {
@@ -130,8 +127,8 @@ final class HolderConnection {
 
     /** Deletes queues, in no order, all of them even if one is refused by an exception. */
     List<QueueAnswer> delete(List<String> queues, Deadline end) throws LinkLostException {
-        return changeAll(
-                queues, queue -> new AMQP.Queue.Delete.Builder().queue(queue).build(), end);
+        return askAll(
+                queues, queue -> new AMQP.Queue.Delete.Builder().queue(queue).build(), false, end);
     }
 
     /**
@@ -186,10 +183,10 @@ final class HolderConnection {
         }
     }
 
-    private List<QueueAnswer> changeAll(List<String> queues, Function<String, Method> request, Deadline end)
+    private List<QueueAnswer> askAll(List<String> queues, Function<String, Method> request, boolean looks, Deadline end)
             throws LinkLostException {
         List<@Nullable QueueAnswer> answers = new ArrayList<>();
-        askAll(queues, request, false, answers, end);
+        askAll(queues, request, looks, answers, end);
         return answers.stream().map(Objects::requireNonNull).toList();
     }
 
@@ -265,12 +262,10 @@ final class HolderConnection {
     /** A channel for what can be done without; null if none is to be had by the end. */
     @Nullable
     Channel openSpare(Deadline end) {
-        CompletableFuture<Channel> opening = CompletableFuture.supplyAsync(this::newChannel, connections::execute);
         try {
-            return InterruptShield.await(opening, end);
-        } catch (ExecutionException | TimeoutException e) {
+            return connections.call(this::newChannel, HolderConnection::abort, end);
+        } catch (IOException e) {
             LOG.debug("no spare channel", e);
-            CompletableFuture<?> unused = opening.thenAccept(HolderConnection::abort);
             return null;
         }
     }

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -174,11 +175,11 @@ final class RabbitConnections implements AutoCloseable {
      * Opens a connection. On a thread of our own: a caller on an interrupted virtual thread would close the socket.
      *
      * @param purpose what it is for, to be seen by the broker's operator
-     * @param told whether consumers hear when their queue is deleted
      * @param end how long to wait; an attempt that is not done by then is given up
      */
-    Opened open(String purpose, boolean told, Deadline end) {
-        CompletableFuture<Opened> opening = connect(purpose, told);
+    Opened open(String purpose, Deadline end) {
+        // Its consumers only count holders: the client library would warn of each when their queue is deleted.
+        CompletableFuture<Opened> opening = connect(purpose, /* told */ false);
         try {
             return InterruptShield.await(opening, end);
         } catch (ExecutionException e) {
@@ -189,7 +190,11 @@ final class RabbitConnections implements AutoCloseable {
         }
     }
 
-    /** Opens a connection, and gives it up after the time-out, or when what this returns is completed otherwise. */
+    /**
+     * Opens a connection, and gives it up after the time-out, or when what this returns is completed otherwise.
+     *
+     * @param told whether consumers hear when their queue is deleted
+     */
     CompletableFuture<Opened> connect(String purpose, boolean told) {
         Attempt attempt = new Attempt();
         attempts.add(attempt);
@@ -200,7 +205,8 @@ final class RabbitConnections implements AutoCloseable {
             }
         });
         later(
-                () -> attempt.giveUp(new TimeoutException("no connection within " + settings.timeout())),
+                () -> attempt.result.completeExceptionally(
+                        new TimeoutException("no connection within " + settings.timeout())),
                 settings.timeout());
         execute(() -> attempt.connect(purpose, told));
         return attempt.result;
@@ -216,13 +222,10 @@ final class RabbitConnections implements AutoCloseable {
                 List<Address> order = new ArrayList<>(settings.addresses());
                 Collections.shuffle(order);
                 Connection connection = factory(this, told).newConnection(order, purpose);
-                Socket used = socket;
-                if (used == null) {
-                    throw new IllegalStateException("the client library has configured no socket");
-                }
-                keep(new Opened(connection, used));
+                keep(new Opened(
+                        connection, Objects.requireNonNull(socket, "the client library has configured no socket")));
             } catch (IOException | TimeoutException | RuntimeException e) {
-                giveUp(e);
+                result.completeExceptionally(e);
             }
         }
 
@@ -231,7 +234,7 @@ final class RabbitConnections implements AutoCloseable {
             opened.connection().addShutdownListener(signal -> connections.remove(opened));
             // The order matters: the closing thread sets the mark before it looks for connections.
             if (closed || !result.complete(opened)) {
-                giveUp(new IOException("the client is closed"));
+                result.completeExceptionally(new IOException("the client is closed"));
                 opened.drop();
             }
         }
@@ -245,10 +248,6 @@ final class RabbitConnections implements AutoCloseable {
                 close(next);
                 throw new IOException("nobody waits for this connection any more");
             }
-        }
-
-        void giveUp(Exception reason) {
-            result.completeExceptionally(reason);
         }
     }
 
@@ -295,7 +294,7 @@ final class RabbitConnections implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        attempts.forEach(attempt -> attempt.giveUp(new IOException("the client is closed")));
+        attempts.forEach(attempt -> attempt.result.completeExceptionally(new IOException("the client is closed")));
         connections.forEach(opened -> execute(opened::drop));
         executor.shutdown();
         timer.shutdownNow();
