@@ -43,12 +43,12 @@ final class LocalAdmin implements BackendAdmin {
         }
 
         /** Runs a step under the semaphore's mutex; empty if the semaphore has no directory. */
-        <T> Optional<T> underMutex(Step<T> step) throws IOException {
+        <T> Optional<T> underMutex(Body<Optional<T>> step) throws IOException {
             if (!shared.enter(call)) {
                 return Optional.empty();
             }
             try {
-                return step.run();
+                return step.run(this);
             } finally {
                 shared.leave();
             }
@@ -59,16 +59,10 @@ final class LocalAdmin implements BackendAdmin {
         }
     }
 
-    /** What a call does. */
+    /** What a call does, or a step of it. */
     @FunctionalInterface
     private interface Body<T> {
         T run(Operation operation) throws IOException;
-    }
-
-    /** What a call does under the mutex. */
-    @FunctionalInterface
-    private interface Step<T> {
-        Optional<T> run() throws IOException;
     }
 
     private <T> T run(String name, Body<T> body) {
@@ -100,7 +94,7 @@ final class LocalAdmin implements BackendAdmin {
             }
             do {
                 PrivateFiles.createDirectory(operation.directory());
-                Optional<Boolean> created = operation.underMutex(() -> Optional.of(createIfMissing(operation, limit)));
+                Optional<Boolean> created = operation.underMutex(step -> Optional.of(createIfMissing(step, limit)));
                 if (created.isPresent()) {
                     return created.get();
                 }
@@ -143,12 +137,11 @@ final class LocalAdmin implements BackendAdmin {
     public Optional<SemaphoreDescription> describe(String name) {
         return run(
                 name,
-                operation -> operation.underMutex(() -> {
-                    Optional<LimitFile> stored = LimitFile.read(operation.directory());
+                operation -> operation.underMutex(step -> {
+                    Optional<LimitFile> stored = LimitFile.read(step.directory());
                     return stored.isEmpty()
                             ? Optional.empty()
-                            : Optional.of(
-                                    describe(operation.shared, stored.get().limit()));
+                            : Optional.of(describe(step.shared, stored.get().limit()));
                 }));
     }
 
@@ -172,10 +165,10 @@ final class LocalAdmin implements BackendAdmin {
     @Override
     public void resize(String name, int limit) {
         run(name, operation -> {
-            Optional<LimitFile> stored = operation.underMutex(() -> {
-                Optional<LimitFile> old = LimitFile.read(operation.directory());
+            Optional<LimitFile> stored = operation.underMutex(step -> {
+                Optional<LimitFile> old = LimitFile.read(step.directory());
                 if (old.isPresent()) {
-                    store(operation, limit);
+                    store(step, limit);
                 }
                 return old;
             });
@@ -193,7 +186,7 @@ final class LocalAdmin implements BackendAdmin {
     public boolean destroy(String name) {
         return run(name, operation -> {
             boolean existed =
-                    operation.underMutex(() -> Optional.of(remove(operation))).orElse(false);
+                    operation.underMutex(step -> Optional.of(remove(step))).orElse(false);
             operation.shared.wake(operation);
             return existed;
         });
@@ -220,11 +213,11 @@ final class LocalAdmin implements BackendAdmin {
     public int retiredHolders(String name) {
         return run(
                         name,
-                        operation -> operation.underMutex(() -> {
-                            int limit = LimitFile.read(operation.directory())
+                        operation -> operation.underMutex(step -> {
+                            int limit = LimitFile.read(step.directory())
                                     .map(LimitFile::limit)
                                     .orElse(0);
-                            return Optional.of(operation.shared.allSlots(0).heldAbove(limit));
+                            return Optional.of(step.shared.allSlots(0).heldAbove(limit));
                         }))
                 .orElse(0);
     }

@@ -66,7 +66,7 @@ final class LockFile {
     private static @Nullable LockFile openExisting(Path path) throws IOException {
         try {
             Object key = PrivateFiles.key(path);
-            RandomAccessFile file = PrivateFiles.open(path);
+            RandomAccessFile file = PrivateFiles.open(path, "rw");
             note(key, file, true);
             if (PrivateFiles.leadsTo(path, key)) {
                 return new LockFile(path, key, file);

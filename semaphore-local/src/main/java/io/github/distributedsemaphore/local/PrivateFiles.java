@@ -84,16 +84,12 @@ final class PrivateFiles {
                 path + " is not a directory, but that is where a semaphore is kept: move away what is there", null);
     }
 
-    /** Opens an existing file for reading and writing, and says properly why it cannot. */
-    static RandomAccessFile open(Path file) throws IOException {
-        return open(file, "rw");
-    }
-
-    static RandomAccessFile openToRead(Path file) throws IOException {
-        return open(file, "r");
-    }
-
-    private static RandomAccessFile open(Path file, String mode) throws IOException {
+    /**
+     * Opens an existing file, and says properly why it cannot.
+     *
+     * @param mode {@code r} or {@code rw}, see {@link RandomAccessFile}
+     */
+    static RandomAccessFile open(Path file, String mode) throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
                 return new RandomAccessFile(file.toFile(), mode);

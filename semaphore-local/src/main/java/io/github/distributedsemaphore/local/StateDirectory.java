@@ -110,10 +110,6 @@ final class StateDirectory {
         return path;
     }
 
-    DirectoryWatch watch() {
-        return watch;
-    }
-
     /**
      * Returns what the clients of this process share about a semaphore; to be given back by {@link #release}. Until then this
      * directory is in use too: the watch has to last as long as what the next client may share.

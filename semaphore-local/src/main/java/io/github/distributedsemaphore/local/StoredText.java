@@ -45,7 +45,7 @@ record StoredText(String kind, int version, Map<String, ?> values) {
      */
     static Optional<StoredText> read(Path file, String kind, int version, String repair) throws IOException {
         String text;
-        try (RandomAccessFile open = PrivateFiles.openToRead(file)) {
+        try (RandomAccessFile open = PrivateFiles.open(file, "r")) {
             byte[] bytes = new byte[MAX_SIZE];
             text = new String(bytes, 0, Math.max(0, open.read(bytes)), StandardCharsets.ISO_8859_1);
         } catch (NoSuchFileException e) {

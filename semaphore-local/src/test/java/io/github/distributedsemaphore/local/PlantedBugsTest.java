@@ -20,7 +20,7 @@ class PlantedBugsTest {
                     "List<Holder> holders = shared.allSlots(limit).holders(limit);",
                     """
                     List<Holder> holders = shared.allSlots(limit).holders(limit);
-                    PrivateFiles.open(shared.directory().resolve(SlotTable.NAME)).close();
+                    PrivateFiles.open(shared.directory().resolve(SlotTable.NAME), "rw").close();
                     """),
             in(
                     "an escape of no fixed width makes one semaphore of two names",

@@ -82,7 +82,7 @@ class StoredStateTest {
         new Thread(maker, "maker").start();
         try {
             for (int i = 0; i < 20_000; i++) {
-                try (RandomAccessFile open = PrivateFiles.openToRead(file)) {
+                try (RandomAccessFile open = PrivateFiles.open(file, "r")) {
                     assertThat(open.getFilePointer()).isZero();
                 } catch (NoSuchFileException e) {
                     assertThat(e.getFile()).isEqualTo(file.toString());
