@@ -16,8 +16,11 @@ import org.jspecify.annotations.Nullable;
 final class SessionByte {
     private final long session = SlotTable.newSession();
     private final ReentrantLock state = new ReentrantLock();
-    private @Nullable FileLock lock;
-    private boolean ended;
+
+    /** Changed under {@link #state} only, as {@link #ended} is. */
+    private volatile @Nullable FileLock lock;
+
+    private volatile boolean ended;
 
     /** Returns the number of the session in tables, which is the place of the byte. */
     long session() {
@@ -25,13 +28,8 @@ final class SessionByte {
     }
 
     void requireOpen(String name) {
-        state.lock();
-        try {
-            if (ended) {
-                throw new BackendUnavailableException("Semaphore '" + name + "': the session has ended", null);
-            }
-        } finally {
-            state.unlock();
+        if (ended) {
+            throw new BackendUnavailableException("Semaphore '" + name + "': the session has ended", null);
         }
     }
 
@@ -53,12 +51,7 @@ final class SessionByte {
 
     /** Tells whether what is stored for this session in a table counts. */
     boolean livesIn(LockFile table) {
-        state.lock();
-        try {
-            return table.has(lock);
-        } finally {
-            state.unlock();
-        }
+        return table.has(lock);
     }
 
     /** Gives up what is stored for this session in a table: for a table that was removed, and may come back. */
