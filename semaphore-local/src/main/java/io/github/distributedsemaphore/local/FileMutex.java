@@ -41,7 +41,6 @@ class FileMutex {
     private volatile @Nullable LockFile file;
     private @Nullable FileLock lock;
     private @Nullable Place pending;
-    private boolean deleted;
     private volatile boolean closed;
 
     FileMutex(Path path) {
@@ -185,20 +184,10 @@ class FileMutex {
         return current;
     }
 
-    /** Notes that its holder has deleted the file: there is nothing more to keep open. */
-    void deleted() {
-        deleted = true;
-    }
-
     /** Gives it back. */
     void unlock() {
         try {
-            if (deleted) {
-                deleted = false;
-                closeFile();
-            } else {
-                release();
-            }
+            release();
         } finally {
             turn.unlock();
             closeWhenUnused();
@@ -270,7 +259,8 @@ class FileMutex {
         }
     }
 
-    private void closeFile() {
+    /** Closes the file, and gives up its lock with it: for the holder of the mutex, which may have deleted the file. */
+    void closeFile() {
         LockFile current = file;
         file = null;
         // Its thread ends with the file, or when the lock comes, which it then gives back.

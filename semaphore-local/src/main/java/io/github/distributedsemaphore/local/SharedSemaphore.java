@@ -109,12 +109,19 @@ final class SharedSemaphore {
         }
     }
 
-    /** Deletes what remains of a semaphore without holders, the limit's file being gone. Under the mutex, which goes too. */
+    /** Deletes what remains of a semaphore without holders, the limit's file being gone. The last step under the mutex, which goes too. */
     void deleteDirectory() throws IOException {
-        mutex.deleted();
-        for (String file : List.of(DirectoryWatch.RELEASED, LimitFile.NAME + ".new", SlotTable.NAME)) {
-            Files.deleteIfExists(directory.resolve(file));
+        try {
+            for (String file : List.of(DirectoryWatch.RELEASED, LimitFile.NAME + ".new", SlotTable.NAME)) {
+                Files.deleteIfExists(directory.resolve(file));
+            }
+            deleteIfEmpty(directory);
+        } finally {
+            mutex.closeFile();
         }
+    }
+
+    private static void deleteIfEmpty(Path directory) throws IOException {
         try {
             Files.deleteIfExists(directory);
         } catch (DirectoryNotEmptyException e) {
