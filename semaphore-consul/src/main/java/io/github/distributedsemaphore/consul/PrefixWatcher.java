@@ -43,6 +43,9 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     private volatile @Nullable Runnable hint;
     private volatile @Nullable Look lastLook;
 
+    /** For how long a caller that waits does without another look, see {@link WaitingOrder#pause}. */
+    private volatile long farBackNanos;
+
     /** What the first caller wants that was not served and goes on waiting; 0 if all were served. */
     private volatile int wanted = 1;
 
@@ -125,7 +128,10 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     @Override
     public long pauseNanos() {
-        return hint == null ? UNHURRIED_NANOS : 0;
+        if (hint == null) {
+            return UNHURRIED_NANOS;
+        }
+        return pool.held().isEmpty() ? farBackNanos : Math.min(farBackNanos, UNHURRIED_NANOS);
     }
 
     @Override
@@ -173,6 +179,9 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         }
         // Not before: an answer that is not Consul's, or a suspicion that cannot be confirmed, is a failure.
         graceEnd = Deadline.NEVER;
+        SlotSession place = pool.place();
+        farBackNanos =
+                WaitingOrder.pause(view, place == null ? null : place.id()).toNanos();
         if (changed && (!view.exists() || !view.limitsAgree() || view.free(Set.of()) > 0)) {
             runHint();
         }

@@ -24,6 +24,14 @@ final class WaitingOrder {
     /** For how long it is passed over, because it is dead or slow; after that its turn comes again. */
     private static final Duration PASSED_OVER = Duration.ofMillis(500);
 
+    /** So many that wait hear of each change at once. */
+    private static final int NEAR = 16;
+
+    /** How much later a client may look for each that is between it and those. */
+    private static final Duration LATER_EACH = Duration.ofMillis(10);
+
+    private static final Duration LATEST = Duration.ofMillis(500);
+
     /** The places for which a slot was free, and since when. */
     private final Map<Place, Long> called = new HashMap<>();
 
@@ -51,19 +59,41 @@ final class WaitingOrder {
      * @param now in nanoseconds
      */
     Row row(PrefixView view, Set<String> own, @Nullable String place, long now) {
-        Contender ownEntry = place == null ? null : view.contenders().get(place);
-        long number = ownEntry == null || ownEntry.waiting() == 0 ? Long.MAX_VALUE : ownEntry.modifyIndex();
+        long number = number(view, place);
         List<Contender> before = new ArrayList<>();
         List<Contender> behind = new ArrayList<>();
         for (Contender contender : view.contenders().values()) {
-            boolean waits = contender.waiting() > 0 && !view.isHolder(contender.session());
-            if (waits && !own.contains(contender.session()) && !isPassedOver(contender, now)) {
+            if (waits(view, contender) && !own.contains(contender.session()) && !isPassedOver(contender, now)) {
                 (contender.modifyIndex() < number ? before : behind).add(contender);
             }
         }
         before.sort(Comparator.comparingLong(Contender::modifyIndex));
         behind.sort(Comparator.comparingLong(Contender::modifyIndex));
         return new Row(before, behind);
+    }
+
+    private static long number(PrefixView view, @Nullable String place) {
+        Contender own = place == null ? null : view.contenders().get(place);
+        return own == null || own.waiting() == 0 ? Long.MAX_VALUE : own.modifyIndex();
+    }
+
+    private static boolean waits(PrefixView view, Contender contender) {
+        return contender.waiting() > 0 && !view.isHolder(contender.session());
+    }
+
+    /**
+     * How long a client that waits does without looking again. Each change answers the queries of all that wait with the whole list, and
+     * the turn of one far back does not come with the next.
+     *
+     * @param place as in {@link #row}
+     */
+    static Duration pause(PrefixView view, @Nullable String place) {
+        long number = number(view, place);
+        long before = view.contenders().values().stream()
+                .filter(other -> waits(view, other) && other.modifyIndex() < number)
+                .count();
+        Duration later = LATER_EACH.multipliedBy(Math.max(0, before - NEAR));
+        return later.compareTo(LATEST) < 0 ? later : LATEST;
     }
 
     private boolean isPassedOver(Contender contender, long now) {

@@ -275,4 +275,19 @@ class WaitingOrderTest {
         assertThat(merged.contenders()).containsOnlyKeys("other", "own", "new", "place");
         assertThat(merged.contenders().get("place").modifyIndex()).isEqualTo(9);
     }
+
+    @Test
+    void aClientFarBackLooksMoreSeldom() {
+        Map<String, Contender> crowd = new HashMap<>();
+        for (int i = 1; i <= 100; i++) {
+            crowd.put("s" + i, Contender.waiting("s" + i, i, 1));
+        }
+        PrefixView view = new PrefixView("p", 2, 1, null, 0, crowd);
+        assertThat(WaitingOrder.pause(view, "s1")).isZero();
+        assertThat(WaitingOrder.pause(view, "s17")).isZero();
+        assertThat(WaitingOrder.pause(view, "s18")).isEqualTo(Duration.ofMillis(10));
+        assertThat(WaitingOrder.pause(view, "s37")).isEqualTo(Duration.ofMillis(200));
+        assertThat(WaitingOrder.pause(view, "s100")).isEqualTo(Duration.ofMillis(500));
+        assertThat(WaitingOrder.pause(view, null)).isEqualTo(Duration.ofMillis(500));
+    }
 }
