@@ -151,9 +151,4 @@ public final class ClusterServers implements Servers {
             forget(from);
         }
     }
-
-    @Override
-    public boolean areReplicated() {
-        return false;
-    }
 }

@@ -51,12 +51,11 @@ public final class Greeting {
     }
 
     /**
-     * Makes the commands.
+     * Makes the commands. A server that sentinels named has to be the master, which it says itself.
      *
-     * @param master whether the server has to be the master of its replicas
      * @param demanding whether more is asked than that
      */
-    Greeting(ServerSettings settings, boolean master, boolean demanding) {
+    Greeting(ServerSettings settings, boolean demanding) {
         kind = settings.address().kind();
         settings.addIdentity(batch);
         if (demanding) {
@@ -66,7 +65,7 @@ public final class Greeting {
         server = demanding ? batch.add(RedisVerb.INFO, "server") : NOT_ASKED;
         memory = demanding ? batch.add(RedisVerb.INFO, "memory") : NOT_ASKED;
         persistence = demanding ? batch.add(RedisVerb.INFO, "persistence") : NOT_ASKED;
-        role = master ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
+        role = kind == RedisAddress.Kind.SENTINEL ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
         own = demanding ? batch.add(RedisVerb.CLIENT, "ID") : NOT_ASKED;
     }
 

@@ -60,7 +60,8 @@ public final class RedisConnections implements AutoCloseable {
         this.connector = new RedisConnector(settings);
         RedisAddress address = settings.address();
         this.servers = switch (address.kind()) {
-            case SERVER -> new Servers.Single(address.hosts().get(0));
+            case SERVER ->
+                key -> CompletableFuture.completedFuture(address.hosts().get(0));
             case SENTINEL ->
                 new SentinelServers(connector, address.hosts(), address.master(), settings.sentinelCredentials());
             case CLUSTER -> new ClusterServers(connector, address.hosts(), settings.credentials());
@@ -123,7 +124,7 @@ public final class RedisConnections implements AutoCloseable {
     }
 
     private RedisWire connect(HostAndPort server, Deadline deadline) {
-        Greeting greeting = new Greeting(settings, servers.areReplicated(), demanding);
+        Greeting greeting = new Greeting(settings, demanding);
         StatefulRedisConnection<String, String> connection =
                 await(connector.connect(server, greeting), deadline, server.toString());
         Greeting.Server found = greeting.found();

@@ -120,9 +120,4 @@ public final class SentinelServers implements Servers {
         }
         return present.answer();
     }
-
-    @Override
-    public boolean areReplicated() {
-        return true;
-    }
 }

@@ -15,8 +15,8 @@ public interface Servers {
     /** The server that has a key, which may be any of the keys of a semaphore. */
     CompletableFuture<HostAndPort> serverOf(String key);
 
-    /** This server could not be reached: what is known of it is forgotten, and asked again. */
-    void forget(HostAndPort server);
+    /** This server could not be reached: what is known of it is forgotten, and asked again. One that stands alone has no other. */
+    default void forget(HostAndPort server) {}
 
     /**
      * Tells whether an error means that another server is to be asked, and remembers what it says about which.
@@ -24,7 +24,9 @@ public interface Servers {
      * @param error what a server answered
      * @param from which one
      */
-    boolean isElsewhere(String error, HostAndPort from);
+    default boolean isElsewhere(String error, HostAndPort from) {
+        return false;
+    }
 
     /**
      * Looks whether another server leads by now, if an error is one that a server gives when it has lost the others. Does not wait, and
@@ -34,10 +36,7 @@ public interface Servers {
      * @param from which one
      * @param left is called, on any thread, if connections to that server are to be closed
      */
-    void doubt(String error, HostAndPort from, Runnable left);
-
-    /** Whether the server has to be the master, which a server that is asked for the first time says. */
-    boolean areReplicated();
+    default void doubt(String error, HostAndPort from, Runnable left) {}
 
     /**
      * Asks several servers that should know the same, all at once: one that does not answer must not hold up the others.
@@ -75,33 +74,5 @@ public interface Servers {
 
     private static Throwable cause(Throwable failure) {
         return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-    }
-
-    /** A server that stands alone. */
-    record Single(HostAndPort server) implements Servers {
-        @Override
-        public CompletableFuture<HostAndPort> serverOf(String key) {
-            return CompletableFuture.completedFuture(server);
-        }
-
-        @Override
-        public void forget(HostAndPort unreachable) {
-            // There is no other.
-        }
-
-        @Override
-        public boolean isElsewhere(String error, HostAndPort from) {
-            return false;
-        }
-
-        @Override
-        public void doubt(String error, HostAndPort from, Runnable left) {
-            // There is no other.
-        }
-
-        @Override
-        public boolean areReplicated() {
-            return false;
-        }
     }
 }
