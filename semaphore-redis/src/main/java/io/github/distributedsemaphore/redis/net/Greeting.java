@@ -31,22 +31,22 @@ public final class Greeting {
     private final int persistence;
     private final int role;
     private final int own;
-    private volatile long connection = NO_CONNECTION;
-    private volatile Server found = new Server("", false, List.of());
+    private volatile Server found = new Server("", NO_CONNECTION, false, List.of());
 
     /**
      * What a server says of itself.
      *
      * @param runId names this life of the server; empty if it does not say
+     * @param connection the number of the connection, which it never gives again; {@link #NO_CONNECTION} if it does not say
      * @param durable whether it writes every change to a file
      * @param notes what a user should know, a sentence each
      */
-    public record Server(String runId, boolean durable, List<String> notes) {
+    public record Server(String runId, long connection, boolean durable, List<String> notes) {
         /** What holds of both servers. */
         public Server and(Server other) {
             Set<String> all = new LinkedHashSet<>(notes);
             all.addAll(other.notes);
-            return new Server("", durable && other.durable, List.copyOf(all));
+            return new Server("", NO_CONNECTION, durable && other.durable, List.copyOf(all));
         }
     }
 
@@ -78,11 +78,6 @@ public final class Greeting {
         return found;
     }
 
-    /** How the server calls the connection; to be asked for after {@link #read}. */
-    long connection() {
-        return connection;
-    }
-
     /** Reads the replies, and refuses a server on which nothing of this can hold. */
     void read(Replies replies, HostAndPort endpoint) {
         ServerInfo itself = info(replies, server);
@@ -98,7 +93,7 @@ public final class Greeting {
         }
         requireVersion(itself.get("redis_version"), endpoint);
         Reply number = replies.all().get(own);
-        connection = number.error() == null ? number.number() : NO_CONNECTION;
+        long connection = number.error() == null ? number.number() : NO_CONNECTION;
         List<String> notes = new ArrayList<>();
         String policy = info(replies, memory).get("maxmemory_policy");
         requirePolicy(policy, endpoint);
@@ -111,7 +106,7 @@ public final class Greeting {
             notes.add("The server does not log every change (appendonly no), or does not say: after a restart holders"
                     + " and semaphores of the last minutes, or all, are forgotten.");
         }
-        found = new Server(itself.get("run_id"), durable, List.copyOf(notes));
+        found = new Server(itself.get("run_id"), connection, durable, List.copyOf(notes));
     }
 
     /** A user may have no right to ask. */

@@ -130,8 +130,7 @@ public final class RedisConnections implements AutoCloseable {
         Greeting.Server found = greeting.found();
         contacts.put(server, found);
         contacted = contacts.values().stream().reduce(Greeting.Server::and);
-        RedisWire.Life life = new RedisWire.Life(found.runId(), greeting.connection());
-        return new RedisWire(connection, server, life, settings.timeout(), servers, this::ending);
+        return new RedisWire(connection, server, found, settings.timeout(), servers, this::ending);
     }
 
     /** What holds of all servers that were connected to so far; empty before the first. */

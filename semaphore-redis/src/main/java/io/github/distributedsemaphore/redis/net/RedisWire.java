@@ -26,29 +26,17 @@ import org.jspecify.annotations.Nullable;
 public final class RedisWire {
     private final StatefulRedisConnection<String, String> connection;
     private final HostAndPort server;
-    private final Life life;
+    private final Greeting.Server self;
     private final Duration timeout;
     private final Servers servers;
     private final BiConsumer<RedisWire, CompletableFuture<Void>> closing;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
-     * What the server calls itself and the connection.
-     *
-     * @param runId names this life of the server; empty if it does not say
-     * @param connection its number, which it never gives again; {@link Greeting#NO_CONNECTION} if it does not say
-     */
-    record Life(String runId, long connection) {
-        boolean isOfSameServer(Life other) {
-            return !runId.isEmpty() && runId.equals(other.runId);
-        }
-    }
-
-    /**
      * Takes a connection.
      *
      * @param server where it ends
-     * @param life what the server says of itself
+     * @param self what the server says of itself on this connection
      * @param timeout how long the server may take to answer
      * @param servers hears when that server sends us elsewhere
      * @param closing is given the wire, when it is closed, and the end to wait for
@@ -56,13 +44,13 @@ public final class RedisWire {
     RedisWire(
             StatefulRedisConnection<String, String> connection,
             HostAndPort server,
-            Life life,
+            Greeting.Server self,
             Duration timeout,
             Servers servers,
             BiConsumer<RedisWire, CompletableFuture<Void>> closing) {
         this.connection = connection;
         this.server = server;
-        this.life = life;
+        this.self = self;
         this.timeout = timeout;
         this.servers = servers;
         this.closing = closing;
@@ -74,7 +62,7 @@ public final class RedisWire {
 
     /** Names the life of the server at the other end; empty if it does not say. */
     public String runId() {
-        return life.runId();
+        return self.runId();
     }
 
     public boolean isOpen() {
@@ -183,11 +171,12 @@ public final class RedisWire {
      * @return false if that is not certain: it led to another server, or this user may not end connections
      */
     public boolean outlive(RedisWire former, Deadline deadline) {
-        if (!life.isOfSameServer(former.life) || former.life.connection() == Greeting.NO_CONNECTION) {
+        boolean same = !runId().isEmpty() && runId().equals(former.runId());
+        if (!same || former.self.connection() == Greeting.NO_CONNECTION) {
             return false;
         }
         CommandBatch batch = new CommandBatch();
-        int ended = batch.add(RedisVerb.CLIENT, "KILL", "ID", Long.toString(former.life.connection()));
+        int ended = batch.add(RedisVerb.CLIENT, "KILL", "ID", Long.toString(former.self.connection()));
         return ask(batch, deadline).all().get(ended).error() == null;
     }
 
