@@ -22,7 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One client's use of a Redis server. */
 final class RedisBackend implements SemaphoreBackend {
@@ -33,15 +32,6 @@ final class RedisBackend implements SemaphoreBackend {
     private final RedisChannels channels;
     private final ExclusiveWire transactions;
     private final RedisAdmin admin;
-    private volatile Described described;
-    private final AtomicBoolean closed = new AtomicBoolean();
-
-    /**
-     * What is promised.
-     *
-     * @param server on the grounds of what; empty if no server was connected to yet
-     */
-    private record Described(Optional<Greeting.Server> server, Guarantees guarantees) {}
 
     RedisBackend(RedisSettings settings) {
         this.settings = settings;
@@ -49,12 +39,22 @@ final class RedisBackend implements SemaphoreBackend {
         this.channels = new RedisChannels(connections);
         this.transactions = new ExclusiveWire(connections);
         this.admin = new RedisAdmin(transactions, settings);
-        this.described = describe(Optional.empty());
     }
 
-    private Described describe(Optional<Greeting.Server> server) {
+    @Override
+    public Guarantees guarantees() {
+        Optional<Greeting.Server> contacted = connections.contacted();
+        GuaranteesBuilder builder = promises();
+        if (contacted.isPresent() && contacted.get().durable()) {
+            builder.capabilities(Capability.DURABLE_STATE);
+        }
+        return builder.notes(notes(contacted).toArray(String[]::new)).build();
+    }
+
+    /** What holds of any server. */
+    private GuaranteesBuilder promises() {
         Duration notice = settings.renewEvery().multipliedBy(2).plus(settings.renewal());
-        GuaranteesBuilder builder = GuaranteesBuilder.of("redis")
+        return GuaranteesBuilder.of("redis")
                 .capabilities(
                         Capability.CROSS_PROCESS,
                         Capability.CRASH_RELEASE,
@@ -76,10 +76,11 @@ final class RedisBackend implements SemaphoreBackend {
                         mayOutlastItsReplacement() ? Exposure.UNBOUNDED : Exposure.atMost(settings.lease()))
                 .exposure(Fault.STATE_REMOVED, settings.lease())
                 .sizes(RedisLayout.MAX_NAME_BYTES, Control.MAX_LIMIT);
-        if (server.isPresent() && server.get().durable()) {
-            builder.capabilities(Capability.DURABLE_STATE);
-        }
-        List<String> notes = new ArrayList<>(server.map(Greeting.Server::notes)
+    }
+
+    private List<String> notes(Optional<Greeting.Server> contacted) {
+        List<String> notes = new ArrayList<>(contacted
+                .map(Greeting.Server::notes)
                 .orElse(List.of(
                         "No server was connected to yet: whether it logs every change, and DURABLE_STATE with it,"
                                 + " is known after the first call, such as ping.")));
@@ -91,7 +92,7 @@ final class RedisBackend implements SemaphoreBackend {
                             + " until the partition ends: with three servers set minReplicas=1, with five 2.");
         }
         notes.add("Leases are by the server's clock: if that is set forwards, holders lose permits early by as much.");
-        return new Described(server, builder.notes(notes.toArray(String[]::new)).build());
+        return notes;
     }
 
     /**
@@ -100,17 +101,6 @@ final class RedisBackend implements SemaphoreBackend {
      */
     private boolean mayOutlastItsReplacement() {
         return !settings.servers().address().master().isEmpty() && settings.minReplicas() == 0;
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        Optional<Greeting.Server> contacted = connections.contacted();
-        Described known = described;
-        if (!known.server().equals(contacted)) {
-            known = describe(contacted);
-            described = known;
-        }
-        return known.guarantees();
     }
 
     @Override
@@ -139,9 +129,7 @@ final class RedisBackend implements SemaphoreBackend {
 
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            channels.close();
-            connections.close();
-        }
+        channels.close();
+        connections.close();
     }
 }
