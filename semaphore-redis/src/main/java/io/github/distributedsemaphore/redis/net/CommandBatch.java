@@ -96,30 +96,27 @@ public final class CommandBatch {
     private int expectReply(ProtocolKeyword verb) {
         ReplyOutput output = new ReplyOutput();
         outputs.add(output);
-        commands.add(commands.isEmpty() ? new First(verb, output) : new Later(verb, output));
+        commands.add(new Part(verb, output));
         return commands.size() - 1;
     }
 
-    /** Writes all commands. Lettuce would encode each argument into a buffer of its own, a tenth of a client's processor time. */
-    private final class First extends Command<String, String, Reply> {
-        private First(ProtocolKeyword verb, ReplyOutput output) {
+    /**
+     * Takes a reply: Lettuce expects one for each command. The first writes all commands, because Lettuce would encode each argument into a
+     * buffer of its own, a tenth of a client's processor time.
+     */
+    private final class Part extends Command<String, String, Reply> {
+        private final boolean first = commands.isEmpty();
+
+        private Part(ProtocolKeyword verb, ReplyOutput output) {
             super(verb, output);
         }
 
         @Override
         public void encode(ByteBuf wire) {
-            wire.writeBytes(text, 0, length);
+            if (first) {
+                wire.writeBytes(text, 0, length);
+            }
         }
-    }
-
-    /** Takes a reply, and was written by the first: Lettuce expects one reply for each command. */
-    private static final class Later extends Command<String, String, Reply> {
-        private Later(ProtocolKeyword verb, ReplyOutput output) {
-            super(verb, output);
-        }
-
-        @Override
-        public void encode(ByteBuf wire) {}
     }
 
     /**
@@ -176,18 +173,14 @@ public final class CommandBatch {
         exec = add(RedisVerb.EXEC);
     }
 
-    /** The same commands, to be sent again: each can be answered once only. */
-    CommandBatch again() {
-        CommandBatch copy = new CommandBatch();
-        commands.forEach(command -> copy.expectReply(command.getType()));
-        copy.text = Arrays.copyOf(text, length);
-        copy.length = length;
-        copy.multi = multi;
-        copy.exec = exec;
-        copy.moves = moves;
-        copy.wait = wait;
-        copy.replicas = replicas;
-        return copy;
+    /** Lets the same commands be sent again, for each can be answered once only. Nothing of the first sending may be under way. */
+    void renew() {
+        List<ProtocolKeyword> verbs =
+                commands.stream().map(RedisCommand::getType).toList();
+        commands.clear();
+        outputs.clear();
+        last = null;
+        verbs.forEach(this::expectReply);
     }
 
     /** The batch changes something without a transaction. */
@@ -276,10 +269,8 @@ public final class CommandBatch {
         private static final ByteBuffer QUEUED_BYTES = StringCodec.UTF8.encodeValue("QUEUED");
         private static final Reply QUEUED = new Reply("QUEUED");
 
-        /** The lists that are not complete yet, the innermost first; a nil list is open and takes nothing. Null before the first. */
-        private @Nullable Deque<Frame> open;
-
-        private record Frame(@Nullable List<Reply> elements) {}
+        /** The lists that are not complete yet, the innermost first. Null before the first. */
+        private @Nullable Deque<List<Reply>> open;
 
         ReplyOutput() {
             super(StringCodec.UTF8, Reply.NIL);
@@ -293,11 +284,6 @@ public final class CommandBatch {
         /** Nearly every reply within a transaction is the same. */
         private static Reply parsed(ByteBuffer bytes) {
             return bytes.equals(QUEUED_BYTES) ? QUEUED : new Reply(StringCodec.UTF8.decodeValue(bytes));
-        }
-
-        @Override
-        public void setSingle(@Nullable ByteBuffer bytes) {
-            set(bytes);
         }
 
         @Override
@@ -316,12 +302,13 @@ public final class CommandBatch {
 
         @Override
         public void multi(int count) {
-            List<Reply> elements = count < 0 ? null : new ArrayList<>(count);
-            add(elements == null ? Reply.NIL : new Reply(elements));
+            // A nil list is open like any other, and has nothing.
+            List<Reply> elements = new ArrayList<>(Math.max(0, count));
+            add(count < 0 ? Reply.NIL : new Reply(elements));
             if (open == null) {
                 open = new ArrayDeque<>(2);
             }
-            open.push(new Frame(elements));
+            open.push(elements);
         }
 
         @Override
@@ -332,11 +319,11 @@ public final class CommandBatch {
         }
 
         private void add(Reply reply) {
-            Frame frame = open == null ? null : open.peek();
-            if (frame == null) {
+            List<Reply> elements = open == null ? null : open.peek();
+            if (elements == null) {
                 output = reply;
-            } else if (frame.elements() != null) {
-                frame.elements().add(reply);
+            } else {
+                elements.add(reply);
             }
         }
 

@@ -180,16 +180,15 @@ public final class RedisConnections implements AutoCloseable {
 
     /** Asks on the shared connection of the server that has the key; no transactions. */
     public Replies ask(String key, CommandBatch batch, Deadline deadline) {
-        CommandBatch next = batch;
         while (true) {
             try {
-                return shared(key, deadline).ask(next, deadline);
+                return shared(key, deadline).ask(batch, deadline);
             } catch (MovedException e) {
                 if (deadline.isPast(System.nanoTime())) {
                     throw e;
                 }
                 Pause.until(soon());
-                next = next.again();
+                batch.renew();
             }
         }
     }

@@ -2,12 +2,10 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.lettuce.core.protocol.ProtocolKeyword;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
 
 /**
- * The commands that this adapter sends. A type of our own, in lower case, because Lettuce keeps the books of a transaction
- * when it sees its own MULTI and EXEC: that state belongs to the connection, is not guarded, and survives a broken link. We
- * send a transaction as one batch and read the raw replies.
+ * The commands that this adapter sends. Where Lettuce keeps the books of a transaction, it sees the one command that stands for a whole
+ * {@link CommandBatch}, and no MULTI or EXEC.
  */
 @SuppressWarnings(
         "deprecation") // ProtocolKeyword has a method name() of its own, deprecated, which every enum overrides.
@@ -64,10 +62,5 @@ public enum RedisVerb implements ProtocolKeyword {
     @Override
     public byte[] getBytes() {
         return bytes;
-    }
-
-    @Override
-    public String toString() {
-        return name().toLowerCase(Locale.ROOT);
     }
 }
