@@ -17,12 +17,16 @@ public record Replies(List<Reply> all, int multi, int exec) {
      * @throws RedisErrorException if the server refused it
      */
     public Reply get(int index) {
-        Reply reply = index > multi && index < exec ? all.get(exec).list().get(index - multi - 1) : all.get(index);
+        Reply reply = at(index);
         String error = reply.error();
         if (error != null) {
             throw new RedisErrorException(error);
         }
         return reply;
+    }
+
+    private Reply at(int index) {
+        return index > multi && index < exec ? all.get(exec).list().get(index - multi - 1) : all.get(index);
     }
 
     /**
@@ -80,13 +84,9 @@ public record Replies(List<Reply> all, int multi, int exec) {
     public void requireAllDone() {
         if (exec < 0) {
             requireAll();
-            return;
         }
-        for (Reply element : all.get(exec).list()) {
-            String error = element.error();
-            if (error != null) {
-                throw new RedisErrorException(error);
-            }
+        for (int i = multi + 1; i < exec; i++) {
+            get(i);
         }
     }
 
@@ -108,10 +108,7 @@ public record Replies(List<Reply> all, int multi, int exec) {
     /** The error of a command, inside the transaction or not; null if it was done. */
     @Nullable
     public String error(int index) {
-        boolean inside = index > multi && index < exec;
-        return inside
-                ? all.get(exec).list().get(index - multi - 1).error()
-                : all.get(index).error();
+        return at(index).error();
     }
 
     /** Whether a command that moves or finds one thing did so. */
