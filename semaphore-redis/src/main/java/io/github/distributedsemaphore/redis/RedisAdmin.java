@@ -57,9 +57,7 @@ final class RedisAdmin implements BackendAdmin {
     }
 
     private @Nullable Boolean create(RedisLayout layout, int limit, RedisWire wire, Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.add(RedisVerb.WATCH, layout.control(), layout.free(), layout.lives());
+        CommandBatch batch = CommandBatch.watching(layout.control(), layout.free(), layout.lives());
         int control = Control.read(batch, layout);
         int all = Control.readAll(batch, layout);
         int time = batch.add(RedisVerb.TIME);
@@ -81,8 +79,7 @@ final class RedisAdmin implements BackendAdmin {
         replies.get(epochs);
         replies.get(queue);
         Set<Integer> present = new HashSet<>(View.slots(layout.free(), replies.get(free)));
-        List<String> clients =
-                replies.get(lives).list().stream().map(Reply::text).toList();
+        List<String> clients = replies.get(lives).texts();
         present.addAll(held(layout, clients, wire, deadline));
         names.add(layout.name());
         CommandBatch transaction = new CommandBatch().multi();
@@ -156,7 +153,7 @@ final class RedisAdmin implements BackendAdmin {
     public void resize(String name, int limit) {
         RedisLayout layout = new RedisLayout(prefix, name);
         transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
-            CommandBatch batch = watched(layout);
+            CommandBatch batch = CommandBatch.watching(layout.control());
             int control = Control.read(batch, layout);
             int all = Control.readAll(batch, layout);
             Replies replies = before(batch, wire, deadline);
@@ -187,7 +184,7 @@ final class RedisAdmin implements BackendAdmin {
     public boolean destroy(String name) {
         RedisLayout layout = new RedisLayout(prefix, name);
         boolean destroyed = transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
-            CommandBatch batch = watched(layout);
+            CommandBatch batch = CommandBatch.watching(layout.control());
             // Not parsed: to destroy is the repair of one that is damaged.
             int all = Control.readAll(batch, layout);
             Reply found = before(batch, wire, deadline).get(all);
@@ -219,13 +216,6 @@ final class RedisAdmin implements BackendAdmin {
                     layout.what(),
                     e.getMessage());
         }
-    }
-
-    private static CommandBatch watched(RedisLayout layout) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.add(RedisVerb.WATCH, layout.control());
-        return batch;
     }
 
     /** Looks before a change, also whether what the change needs afterwards is allowed. */

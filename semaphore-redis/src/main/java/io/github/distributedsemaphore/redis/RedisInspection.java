@@ -43,7 +43,7 @@ final class RedisInspection {
     static RedisInspection read(RedisLayout layout, RedisWire wire, Deadline deadline) {
         CommandBatch question = new CommandBatch();
         int lives = question.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
-        List<String> clients = texts(wire.ask(question, deadline).get(lives));
+        List<String> clients = wire.ask(question, deadline).get(lives).texts();
         for (int look = 1; ; look++) {
             List<String> asked = clients;
             // A transaction without a watch: all of it at one moment. A watch that is left from before must not stop
@@ -84,10 +84,6 @@ final class RedisInspection {
             String field = Integer.toString(slot);
             held.add(new Held(slot, client, HoldNote.parse(notes.get(field)), Reply.digits(counts.get(field)), member));
         }
-    }
-
-    private static List<String> texts(Reply list) {
-        return list.list().stream().map(Reply::text).toList();
     }
 
     boolean exists() {

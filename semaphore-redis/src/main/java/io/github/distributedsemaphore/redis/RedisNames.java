@@ -83,9 +83,7 @@ final class RedisNames {
         List<String> listed = transactions.look(WHAT, key, (wire, deadline) -> {
             CommandBatch batch = new CommandBatch();
             int members = batch.add(RedisVerb.SMEMBERS, key);
-            return wire.ask(batch, deadline).get(members).list().stream()
-                    .map(Reply::text)
-                    .toList();
+            return wire.ask(batch, deadline).get(members).texts();
         });
         Set<String> left = new LinkedHashSet<>(listed);
         List<String> names = new ArrayList<>();

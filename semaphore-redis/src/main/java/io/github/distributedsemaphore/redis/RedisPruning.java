@@ -66,9 +66,7 @@ final class RedisPruning {
     private record Dead(List<String> clients, boolean exists) {}
 
     private Dead dead(long serverMicros, String except, Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.add(RedisVerb.WATCH, layout.control(), layout.lives());
+        CommandBatch batch = CommandBatch.watching(layout.control(), layout.lives());
         int control = Control.read(batch, layout);
         int dead = batch.add(
                 RedisVerb.ZRANGEBYSCORE,
@@ -80,8 +78,7 @@ final class RedisPruning {
                 MOST_AT_ONCE);
         Replies replies = wire.ask(batch, deadline);
         boolean exists = Control.parse(layout, replies.get(control)) != null;
-        List<String> clients = new ArrayList<>(
-                replies.get(dead).list().stream().map(Reply::text).toList());
+        List<String> clients = new ArrayList<>(replies.get(dead).texts());
         clients.remove(except);
         return new Dead(clients, exists);
     }
@@ -125,9 +122,7 @@ final class RedisPruning {
      * again, nothing is done.
      */
     void sweep(Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.UNWATCH);
-        batch.add(RedisVerb.WATCH, layout.control());
+        CommandBatch batch = CommandBatch.watching(layout.control());
         int control = batch.add(RedisVerb.EXISTS, layout.control());
         int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
         int last = batch.add(RedisVerb.ZRANGE, layout.lives(), "-1", "-1", "WITHSCORES");
@@ -137,8 +132,7 @@ final class RedisPruning {
         if (replies.get(control).number() > 0) {
             return;
         }
-        List<String> idle = new ArrayList<>(
-                replies.get(alive).list().stream().map(Reply::text).toList());
+        List<String> idle = new ArrayList<>(replies.get(alive).texts());
         Map<String, Set<Integer>> held = held(idle, deadline);
         idle.removeAll(held.keySet());
         List<Reply> latest = replies.get(last).list();

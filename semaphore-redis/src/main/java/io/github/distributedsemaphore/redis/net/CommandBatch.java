@@ -50,6 +50,14 @@ public final class CommandBatch {
     private int wait = -1;
     private int replicas;
 
+    /** Begins with a watch of these keys and of no others. */
+    public static CommandBatch watching(String... keys) {
+        CommandBatch batch = new CommandBatch();
+        batch.add(RedisVerb.UNWATCH);
+        batch.add(RedisVerb.WATCH, keys);
+        return batch;
+    }
+
     public int add(RedisVerb verb, String... arguments) {
         line('*', arguments.length + 1);
         word(verb.getBytes());

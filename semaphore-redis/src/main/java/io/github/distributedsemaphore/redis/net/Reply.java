@@ -66,6 +66,11 @@ public record Reply(@Nullable Object value) {
         throw unexpected("a list");
     }
 
+    /** The texts in a list. */
+    public List<String> texts() {
+        return list().stream().map(Reply::text).toList();
+    }
+
     /** The names and values, or members and scores, that stand in turn in a list. */
     public Map<String, String> map() {
         List<Reply> list = list();
