@@ -9,10 +9,8 @@ import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.Greeting;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
-import io.github.distributedsemaphore.redis.net.RedisErrorException;
-import io.github.distributedsemaphore.redis.net.RedisFailures;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
-import io.github.distributedsemaphore.redis.net.WireException;
+import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
@@ -107,13 +105,8 @@ final class RedisBackend implements SemaphoreBackend {
     public void ping() {
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.PING);
-        try {
-            connections
-                    .ask(RedisLayout.names(settings.prefix()), batch, connections.callDeadline())
-                    .requireAll();
-        } catch (RedisErrorException | WireException e) {
-            throw RedisFailures.certain("Redis at " + connections.endpoint(), e);
-        }
+        String what = "Redis at " + connections.endpoint();
+        Replies unused = connections.ask(what, RedisLayout.names(settings.prefix()), batch, connections.callDeadline());
     }
 
     @Override

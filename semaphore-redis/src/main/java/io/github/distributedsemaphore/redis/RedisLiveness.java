@@ -13,7 +13,6 @@ import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.ServerClock;
-import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -363,13 +362,7 @@ final class RedisLiveness {
     }
 
     private Replies ask(CommandBatch batch, Duration atMost) {
-        try {
-            Replies replies = connections.ask(layout.control(), batch, Deadline.after(System.nanoTime(), atMost));
-            replies.requireAll();
-            return replies;
-        } catch (RedisErrorException | WireException e) {
-            throw RedisFailures.certain(layout.what(), e);
-        }
+        return connections.ask(layout.what(), layout.control(), batch, Deadline.after(System.nanoTime(), atMost));
     }
 
     /** What a client says of itself, for people: {@code pid host label}. */

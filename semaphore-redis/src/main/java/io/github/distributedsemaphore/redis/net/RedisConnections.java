@@ -178,8 +178,22 @@ public final class RedisConnections implements AutoCloseable {
         }
     }
 
-    /** Asks on the shared connection of the server that has the key; no transactions. */
-    public Replies ask(String key, CommandBatch batch, Deadline deadline) {
+    /**
+     * Asks on the shared connection of the server that has the key; no transactions. Throws if the server refused any of the commands.
+     *
+     * @param what for messages
+     */
+    public Replies ask(String what, String key, CommandBatch batch, Deadline deadline) {
+        try {
+            Replies replies = followed(key, batch, deadline);
+            replies.requireAll();
+            return replies;
+        } catch (RedisErrorException | WireException e) {
+            throw RedisFailures.certain(what, e);
+        }
+    }
+
+    private Replies followed(String key, CommandBatch batch, Deadline deadline) {
         while (true) {
             try {
                 return shared(key, deadline).ask(batch, deadline);
