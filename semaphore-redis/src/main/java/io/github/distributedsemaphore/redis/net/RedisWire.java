@@ -76,7 +76,10 @@ public final class RedisWire {
      *     without that, if the transaction was done and only what follows it is another server's
      */
     public Replies ask(CommandBatch batch, Deadline deadline) {
-        CompletableFuture<Reply> last = begin(batch);
+        if (!isOpen()) {
+            throw lost();
+        }
+        CompletableFuture<Reply> last = batch.last();
         batch.sendOn(connection);
         try {
             InterruptShield.await(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
@@ -95,24 +98,18 @@ public final class RedisWire {
      * @param then is given, on a thread that must not wait, what returns or throws as {@link #ask} does
      */
     public void send(CommandBatch batch, Consumer<Supplier<Replies>> then) {
-        CompletableFuture<Reply> last;
-        try {
-            last = begin(batch);
-        } catch (WireException e) {
+        if (!isOpen()) {
             then.accept(() -> {
-                throw e;
+                throw lost();
             });
             return;
         }
-        Future<?> unused = last.whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
+        Future<?> unused = batch.last().whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
         batch.sendOn(connection);
     }
 
-    private CompletableFuture<Reply> begin(CommandBatch batch) {
-        if (!isOpen()) {
-            throw new WireException("the connection to " + server + " is lost", null, false);
-        }
-        return batch.last();
+    private WireException lost() {
+        return new WireException("the connection to " + server + " is lost", null, false);
     }
 
     /** When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server. */
