@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.Replicas;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
@@ -28,7 +27,7 @@ final class Bookkeeping {
     }
 
     /** A step that is to be sent, with what is needed to understand its replies. */
-    record Prepared(CommandBatch batch, Step step, Step.Sent sent, int confirmed, View.Reading reading) {}
+    record Prepared(CommandBatch batch, Step step, Step.Sent sent, View.Reading reading) {}
 
     Prepared prepare(Attempt attempt, View before, Step step) {
         CommandBatch batch = new CommandBatch();
@@ -36,21 +35,22 @@ final class Bookkeeping {
             batch.multi();
         }
         Step.Sent sent = step.addTo(batch, layout, liveness);
-        int confirmed = Replicas.NOT_ASKED;
         View.Reading reading;
         if (step.isBare()) {
             batch.moves();
             reading = View.Reading.ofQueue(batch, layout, liveness.client());
         } else {
             batch.exec();
-            confirmed = step.takes() == 0 ? confirmed : liveness.replicas().ask(batch);
+            if (step.takes() > 0) {
+                batch.confirm(liveness.replicas());
+            }
             // A client that waits holds no watch: it would make the transactions of all others slower.
             boolean waits = attempt.isForWaiters() && attempt.wanted() > step.takes();
             View.Watch watch = waits ? View.Watch.NONE : View.Watch.CONTROL;
             reading = wire.reading(batch, planner.depth(attempt, before, step), watch, attempt.wanted());
         }
         attempt.sent(step);
-        return new Prepared(batch, step, sent, confirmed, reading);
+        return new Prepared(batch, step, sent, reading);
     }
 
     /** Enters in the ledger what a step did. */
@@ -65,7 +65,7 @@ final class Bookkeeping {
         planner.committed(step);
         enterReleases(attempt, step, prepared.sent(), replies);
         enterTaken(attempt, step, prepared.sent(), replies);
-        liveness.replicas().require(replies, prepared.confirmed());
+        replies.requireReplicas();
         if (attempt.serve()) {
             planner.granted(step);
         }

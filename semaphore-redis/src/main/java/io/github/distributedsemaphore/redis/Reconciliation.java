@@ -232,10 +232,10 @@ final class Reconciliation {
         if (replicas.needed() > 0) {
             CommandBatch batch = new CommandBatch();
             int written = batch.add(RedisVerb.ZADD, layout.lives(), "XX", "INCR", "1", liveness.client());
-            int confirmed = replicas.ask(batch);
+            batch.confirm(replicas);
             Replies replies = wire.ask(batch, deadline);
             replies.get(written);
-            replicas.require(replies, confirmed);
+            replies.requireReplicas();
         }
     }
 }

@@ -220,9 +220,11 @@ final class RedisAdmin implements BackendAdmin {
 
     /** Looks before a change, also whether what the change needs afterwards is allowed. */
     private Replies before(CommandBatch batch, RedisWire wire, Deadline deadline) {
-        int right = replicas.askForRight(batch);
+        int right = replicas.needed() > 0 ? batch.add(RedisVerb.WAIT, "0", "0") : -1;
         Replies replies = wire.ask(batch, deadline);
-        replicas.requireRight(replies, right);
+        if (right >= 0) {
+            replies.get(right);
+        }
         return replies;
     }
 
@@ -230,13 +232,13 @@ final class RedisAdmin implements BackendAdmin {
     private boolean commit(CommandBatch transaction, RedisLayout layout, RedisWire wire, Deadline deadline) {
         transaction.add(RedisVerb.PUBLISH, layout.channelOfAll(), Ledger.Offer.HINT);
         transaction.exec();
-        int confirmed = replicas.ask(transaction);
+        transaction.confirm(replicas);
         Replies replies = wire.ask(transaction, deadline);
         if (!replies.committed()) {
             return false;
         }
         try {
-            replicas.require(replies, confirmed);
+            replies.requireReplicas();
         } catch (RedisErrorException e) {
             throw new OutcomeUnknownException(
                     layout.what() + ": Redis says '" + e.getMessage() + "'; a fail-over may undo the change: repeat it",

@@ -271,8 +271,7 @@ final class RedisLiveness {
         int control = Control.read(batch, layout);
         int time = batch.add(RedisVerb.TIME);
         int mine = batch.add(RedisVerb.SMEMBERS, layout.heldBy(living));
-        Replicas confirming = settings.replicas(settings.renewal());
-        int confirmed = confirming.ask(batch);
+        batch.confirm(settings.replicas(settings.renewal()));
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));
         clock.read(sent, micros);
@@ -285,7 +284,7 @@ final class RedisLiveness {
         if (score.isNil()) {
             return new Known(sent, micros, 0, null, Set.of());
         }
-        requireConfirmed(confirming, replies, confirmed);
+        requireConfirmed(replies);
         Set<Integer> slots = View.slots(layout.heldBy(living), replies.get(mine));
         return new Known(sent, micros, score.score(), Control.parse(layout, replies.get(control)), slots);
     }
@@ -321,9 +320,9 @@ final class RedisLiveness {
         }
     }
 
-    private void requireConfirmed(Replicas asked, Replies replies, int confirmed) {
+    private void requireConfirmed(Replies replies) {
         try {
-            asked.require(replies, confirmed);
+            replies.requireReplicas();
         } catch (RedisErrorException e) {
             throw RedisFailures.certain(layout.what(), e);
         }

@@ -48,7 +48,7 @@ public final class CommandBatch {
     private int exec = -1;
     private boolean moves;
     private int wait = -1;
-    private int replicas;
+    private Replicas replicas = Replicas.NONE;
 
     /** Begins with a watch of these keys and of no others. */
     public static CommandBatch watching(String... keys) {
@@ -196,17 +196,15 @@ public final class CommandBatch {
         moves = true;
     }
 
-    /** Adds WAIT: so many replicas have to have what was written before. */
-    int addWait(int needed, long millis) {
-        replicas = needed;
-        wait = add(RedisVerb.WAIT, Integer.toString(needed), Long.toString(millis));
-        return wait;
-    }
-
-    /** Whether WAIT was answered, by fewer replicas than have to have it. */
-    boolean isShortOfReplicas() {
-        Reply have = wait < 0 ? Reply.NIL : outputs.get(wait).reply();
-        return !have.isNil() && have.error() == null && have.number() < replicas;
+    /** Asks how many replicas have what was written before, outside of its transaction: {@link Replies#requireReplicas} looks at the answer. */
+    public void confirm(Replicas by) {
+        if (by.needed() > 0) {
+            replicas = by;
+            wait = add(
+                    RedisVerb.WAIT,
+                    Integer.toString(by.needed()),
+                    Long.toString(by.atMost().toMillis()));
+        }
     }
 
     /** Whether something may have changed if no reply comes. */
@@ -262,11 +260,11 @@ public final class CommandBatch {
 
     /** The replies, once all have arrived. */
     Replies replies() {
-        List<Reply> replies = new ArrayList<>(outputs.size());
+        List<Reply> all = new ArrayList<>(outputs.size());
         for (ReplyOutput output : outputs) {
-            replies.add(output.reply());
+            all.add(output.reply());
         }
-        return new Replies(replies, multi, exec);
+        return new Replies(all, multi, exec, wait, replicas);
     }
 
     /**

@@ -141,7 +141,7 @@ public final class RedisWire {
             close();
             throw new WireException(server + " says '" + broken + "' to MULTI", null, true);
         }
-        if (batch.isShortOfReplicas()) {
+        if (replies.isShortOfReplicas()) {
             servers.doubt(Replicas.SHORTAGE, server, this::close);
         }
         return replies;

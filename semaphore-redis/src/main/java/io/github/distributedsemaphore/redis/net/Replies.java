@@ -9,8 +9,10 @@ import org.jspecify.annotations.Nullable;
  * @param all in the order of the commands
  * @param multi the index of MULTI; -1 if there is none
  * @param exec the index of EXEC; -1 if there is none
+ * @param confirmed the index of WAIT; -1 if there is none
+ * @param replicas what that asked for
  */
-public record Replies(List<Reply> all, int multi, int exec) {
+public record Replies(List<Reply> all, int multi, int exec, int confirmed, Replicas replicas) {
     /**
      * The reply to a command; for one inside the transaction what it did, not that it was queued.
      *
@@ -109,6 +111,26 @@ public record Replies(List<Reply> all, int multi, int exec) {
     @Nullable
     public String error(int index) {
         return at(index).error();
+    }
+
+    /** Whether WAIT was answered, by fewer replicas than have to have what was written. */
+    boolean isShortOfReplicas() {
+        Reply have = confirmed < 0 ? Reply.NIL : all.get(confirmed);
+        return !have.isNil() && have.error() == null && have.number() < replicas.needed();
+    }
+
+    /**
+     * Looks whether enough replicas have what was written, if they were asked.
+     *
+     * @throws RedisErrorException if fewer have it
+     */
+    public void requireReplicas() {
+        long have = confirmed < 0 ? 0 : get(confirmed).number();
+        if (have < replicas.needed()) {
+            throw new RedisErrorException(Replicas.SHORTAGE + " " + have + " of the " + replicas.needed()
+                    + " replicas that the setting 'minReplicas' asks for have the change after "
+                    + replicas.atMost().toMillis() + " ms");
+        }
     }
 
     /** Whether a command that moves or finds one thing did so. */
