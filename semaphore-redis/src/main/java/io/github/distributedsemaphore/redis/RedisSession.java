@@ -18,7 +18,6 @@ import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -235,7 +234,7 @@ final class RedisSession implements BackendSession {
         return () -> {
             if (open.compareAndSet(true, false)) {
                 hintOfEngine = null;
-                channels.forget(List.of(layout.channelOfAll()), everybody);
+                channels.forget(layout.channelOfAll(), everybody);
                 leaveQueue();
             }
         };
@@ -243,7 +242,7 @@ final class RedisSession implements BackendSession {
 
     private void listen(Consumer<String> ear, String channel, Deadline deadline) {
         try {
-            channels.listen(List.of(channel), ear, deadline);
+            channels.listen(channel, ear, deadline);
         } catch (RuntimeException e) {
             hintOfEngine = null;
             if (ear.equals(own)) {
@@ -337,7 +336,7 @@ final class RedisSession implements BackendSession {
 
     private void forgetChannels() {
         if (listening.get()) {
-            channels.forget(List.of(layout.channelOf(liveness.client())), own);
+            channels.forget(layout.channelOf(liveness.client()), own);
         }
     }
 }

@@ -39,27 +39,27 @@ class RedisChannelsTest {
                                 .servers(),
                         true);
                 RedisChannels channels = new RedisChannels(connections)) {
-            List<String> names = List.of(redis.layout("jobs").channelOfAll());
-            List<String> others = List.of(redis.layout("others").channelOfAll());
+            String name = redis.layout("jobs").channelOfAll();
+            String other = redis.layout("others").channelOfAll();
             Consumer<String> before = message -> {};
-            channels.listen(names, before, connections.callDeadline());
+            channels.listen(name, before, connections.callDeadline());
             for (int i = 0; i < ROUNDS; i++) {
                 CyclicBarrier barrier = new CyclicBarrier(2);
                 Consumer<String> ends = before;
                 Future<?> ending = threads.submit(() -> {
                     barrier.await();
-                    channels.forget(names, ends);
+                    channels.forget(name, ends);
                     return null;
                 });
                 CountDownLatch told = new CountDownLatch(1);
                 Consumer<String> next = slot -> told.countDown();
                 barrier.await();
-                channels.listen(names, next, connections.callDeadline());
+                channels.listen(name, next, connections.callDeadline());
                 ending.get();
                 // Answered after whatever was sent before it.
-                channels.listen(others, ends, connections.callDeadline());
-                channels.forget(others, ends);
-                redis.commands().publish(names.get(0), "1");
+                channels.listen(other, ends, connections.callDeadline());
+                channels.forget(other, ends);
+                redis.commands().publish(name, "1");
                 assertThat(told.await(10, TimeUnit.SECONDS)).as("round " + i).isTrue();
                 before = next;
             }
@@ -104,10 +104,10 @@ class RedisChannelsTest {
                         true);
                 RedisChannels channels = new RedisChannels(connections)) {
             String first = redis.layout("first").channelOfAll();
-            List<String> second = List.of(redis.layout("second").channelOfAll());
+            String second = redis.layout("second").channelOfAll();
             connections.open(first, connections.callDeadline()).close();
             Set<String> heard = ConcurrentHashMap.newKeySet();
-            channels.listen(List.of(first), heard::add, connections.callDeadline());
+            channels.listen(first, heard::add, connections.callDeadline());
             relay.keepRequests();
             Consumer<String> next = message -> {};
             assertThatThrownBy(() -> channels.listen(second, next, connections.callDeadline()))

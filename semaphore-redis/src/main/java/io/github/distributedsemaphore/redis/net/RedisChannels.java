@@ -45,36 +45,33 @@ public final class RedisChannels implements AutoCloseable {
     }
 
     /**
-     * Listens to channels, and returns when the server knows.
+     * Listens to a channel, and returns when the server knows.
      *
      * @param listener gets each message, and an empty one when messages may have been lost; returns at once
      */
-    public void listen(List<String> channels, Consumer<String> listener, Deadline deadline) {
-        for (String channel : channels) {
-            listeners.compute(channel, (key, known) -> {
-                List<Consumer<String>> all = known == null ? new CopyOnWriteArrayList<>() : known;
-                all.add(listener);
-                return all;
-            });
-        }
+    public void listen(String channel, Consumer<String> listener, Deadline deadline) {
+        listeners.compute(channel, (key, known) -> {
+            List<Consumer<String>> all = known == null ? new CopyOnWriteArrayList<>() : known;
+            all.add(listener);
+            return all;
+        });
         try {
             StatefulRedisPubSubConnection<String, String> connection = InterruptShield.await(connection(), deadline);
-            subscribed(connection, channels, deadline);
+            subscribed(connection, channel, deadline);
         } catch (ExecutionException e) {
-            forget(channels, listener);
+            forget(channel, listener);
             throw RedisFailures.connecting(connections.endpoint(), e);
         } catch (TimeoutException e) {
-            forget(channels, listener);
+            forget(channel, listener);
             throw new BackendUnavailableException(
                     "Redis at " + connections.endpoint() + " did not let us listen in time", e);
         }
     }
 
-    private void subscribed(
-            StatefulRedisPubSubConnection<String, String> connection, List<String> channels, Deadline deadline)
+    private void subscribed(StatefulRedisPubSubConnection<String, String> connection, String channel, Deadline deadline)
             throws ExecutionException, TimeoutException {
         try {
-            InterruptShield.await(subscribe(connection, channels).toCompletableFuture(), deadline);
+            InterruptShield.await(subscribe(connection, List.of(channel)).toCompletableFuture(), deadline);
         } catch (TimeoutException e) {
             // It may never answer again and not break either. Its end has the others listen on the next one.
             giveUp(connection);
@@ -84,15 +81,13 @@ public final class RedisChannels implements AutoCloseable {
     }
 
     /** Ends it, without waiting. */
-    public void forget(List<String> channels, Consumer<String> listener) {
-        for (String channel : channels) {
-            List<Consumer<String>> left = listeners.computeIfPresent(channel, (key, all) -> {
-                all.remove(listener);
-                return all.isEmpty() ? null : all;
-            });
-            if (left == null) {
-                unsubscribe(channel);
-            }
+    public void forget(String channel, Consumer<String> listener) {
+        List<Consumer<String>> left = listeners.computeIfPresent(channel, (key, all) -> {
+            all.remove(listener);
+            return all.isEmpty() ? null : all;
+        });
+        if (left == null) {
+            unsubscribe(channel);
         }
     }
 
