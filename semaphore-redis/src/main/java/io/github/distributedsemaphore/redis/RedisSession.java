@@ -162,13 +162,17 @@ final class RedisSession implements BackendSession {
         if (ended.get() || !(look || liveness.ledger().hasOffers())) {
             return;
         }
+        quietly(() -> exchange.tidy(look));
+    }
+
+    private void quietly(Runnable action) {
         try {
             exclusively(() -> {
-                exchange.tidy(look);
+                action.run();
                 return true;
             });
         } catch (RedisErrorException | WireException | SemaphoreException e) {
-            LOG.debug("{}: what nobody wants goes back with the next call", layout.what(), e);
+            LOG.debug("{}: left to a later call, or to the end of the session", layout.what(), e);
         }
     }
 
@@ -235,7 +239,10 @@ final class RedisSession implements BackendSession {
             if (open.compareAndSet(true, false)) {
                 hintOfEngine = null;
                 channels.forget(layout.channelOfAll(), everybody);
-                leaveQueue();
+                // No caller waits here any more; a call that came meanwhile goes to the next in the queue.
+                if (!ended.get()) {
+                    quietly(exchange::leaveQueue);
+                }
             }
         };
     }
@@ -282,22 +289,6 @@ final class RedisSession implements BackendSession {
     /** What this session holds as far as it knows. */
     Set<Hold> holds() {
         return Set.copyOf(liveness.ledger().holds());
-    }
-
-    /** No caller waits here any more; a call that came meanwhile goes to the next in the queue. */
-    private void leaveQueue() {
-        if (ended.get() || !InterruptShield.await(lane::tryAcquire, connections.callDeadline())) {
-            return;
-        }
-        try {
-            if (!ended.get()) {
-                exchange.leaveQueue();
-            }
-        } catch (RedisErrorException | WireException | SemaphoreException e) {
-            LOG.debug("{}: the place in the queue is given up when the session ends", layout.what(), e);
-        } finally {
-            lane.release();
-        }
     }
 
     @Override
