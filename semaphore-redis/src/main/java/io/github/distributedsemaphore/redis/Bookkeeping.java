@@ -112,7 +112,7 @@ final class Bookkeeping {
             }
         }
         for (int i = 0; i < step.claims().size(); i++) {
-            int slot = step.claims().get(i).slot();
+            int slot = step.claims().get(i);
             int taken = sent.taken().get(i);
             boolean known = replies.error(taken) == null;
             if (known && replies.isOne(taken)) {

@@ -113,7 +113,7 @@ final class Planner {
         if (!retains.isEmpty()) {
             freed.removeAll(retains);
         }
-        List<Step.Claim> claims = choose(missing - retained, attempt, view);
+        List<Integer> claims = choose(missing - retained, attempt, view);
         boolean unserved = firstUnserved != null;
         List<Step.Hand> hands = hands(attempt, view, freed, unserved ? view.ahead(liveness.client()) : view.waiters());
         hands.forEach(hand -> freed.remove(hand.from()));
@@ -208,7 +208,7 @@ final class Planner {
      * Chooses slots. Two clients that try the same one cost each other a round trip, so a client takes first the ones that it had
      * itself, then the lowest, and after a miss any.
      */
-    private List<Step.Claim> choose(int count, Attempt attempt, View view) {
+    private List<Integer> choose(int count, Attempt attempt, View view) {
         if (count <= 0) {
             return List.of();
         }
@@ -217,7 +217,7 @@ final class Planner {
             free = new ArrayList<>(free);
             Collections.shuffle(free, ThreadLocalRandom.current());
         }
-        List<Step.Claim> chosen = new ArrayList<>(count);
+        List<Integer> chosen = new ArrayList<>(count);
         for (Integer slot : ledger.recent()) {
             if (chosen.size() == count) {
                 return chosen;
@@ -230,10 +230,9 @@ final class Planner {
         return chosen;
     }
 
-    private void choose(int slot, boolean free, List<Step.Claim> chosen) {
-        Step.Claim claim = new Step.Claim(slot);
-        if (free && ledger.holdOf(slot) == null && !chosen.contains(claim)) {
-            chosen.add(claim);
+    private void choose(Integer slot, boolean free, List<Integer> chosen) {
+        if (free && ledger.holdOf(slot) == null && !chosen.contains(slot)) {
+            chosen.add(slot);
         }
     }
 

@@ -28,7 +28,7 @@ record Step(
         List<Hold> releases,
         List<Hand> hands,
         List<Hold> retains,
-        List<Claim> claims,
+        List<Integer> claims,
         int run,
         long base,
         @Nullable String former,
@@ -40,9 +40,6 @@ record Step(
     /** Does nothing. */
     static final Step NOTHING =
             new Step(List.of(), List.of(), List.of(), List.of(), 1, 0, null, false, false, 0, false, List.of());
-
-    /** An attempt at one slot. */
-    record Claim(int slot) {}
 
     /** A slot for a client that waits. Its epochs follow those of the hold that it was. */
     record Hand(Hold from, String client, Hold given) {}
@@ -108,9 +105,9 @@ record Step(
         List<Integer> taken = new ArrayList<>(claims.size());
         List<Integer> counts = new ArrayList<>(takes());
         retains.forEach(hold -> counts.add(addCount(batch, layout, hold.slot())));
-        for (Claim claim : claims) {
-            taken.add(batch.add(RedisVerb.SMOVE, layout.free(), mine, Integer.toString(claim.slot())));
-            counts.add(addCount(batch, layout, claim.slot()));
+        for (int slot : claims) {
+            taken.add(batch.add(RedisVerb.SMOVE, layout.free(), mine, Integer.toString(slot)));
+            counts.add(addCount(batch, layout, slot));
         }
         addNotes(batch, layout.notesOf(client));
         if (ticket > 0) {
@@ -148,7 +145,7 @@ record Step(
         String note = note().toString();
         List<String> arguments = new ArrayList<>(List.of(notes));
         retains.forEach(hold -> arguments.addAll(List.of(Integer.toString(hold.slot()), note)));
-        claims.forEach(claim -> arguments.addAll(List.of(Integer.toString(claim.slot()), note)));
+        claims.forEach(slot -> arguments.addAll(List.of(Integer.toString(slot), note)));
         batch.add(RedisVerb.HSET, arguments.toArray(String[]::new));
     }
 

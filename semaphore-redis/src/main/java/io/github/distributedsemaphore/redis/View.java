@@ -158,7 +158,7 @@ record View(
     /** What is known once a step was done, without a look. */
     View after(Step step) {
         List<Integer> left = new ArrayList<>(free);
-        step.claims().forEach(claim -> left.remove(Integer.valueOf(claim.slot())));
+        left.removeAll(step.claims());
         step.releases().forEach(hold -> {
             if (hold.slot() <= limit() && !left.contains(hold.slot())) {
                 left.add(hold.slot());
