@@ -41,6 +41,11 @@ record Control(int limit, int slots, long base, String server, String changes) {
                 RedisLayout.CHANGES_FIELD);
     }
 
+    /** The limit; zero if there is no semaphore. */
+    static int limitOf(@Nullable Control control) {
+        return control == null ? 0 : control.limit;
+    }
+
     /** Returns null if there is no semaphore. */
     static @Nullable Control parse(RedisLayout layout, Reply reply) {
         List<Reply> fields = reply.list();

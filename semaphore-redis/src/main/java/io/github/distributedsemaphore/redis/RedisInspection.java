@@ -95,7 +95,7 @@ final class RedisInspection {
     }
 
     private int limit() {
-        return control == null ? 0 : control.limit();
+        return Control.limitOf(control);
     }
 
     /** Whether a client's time is over. */

@@ -258,11 +258,7 @@ final class RedisLiveness {
             long serverMicros,
             long deadlineMillis,
             @Nullable Control control,
-            Set<Integer> slots) {
-        int limit() {
-            return control == null ? 0 : control.limit();
-        }
-    }
+            Set<Integer> slots) {}
 
     /** Sends what is in the batch, and reads what the server knows after it. */
     private Known lookUp(String living, CommandBatch batch, Runnable surplus) {
@@ -299,7 +295,7 @@ final class RedisLiveness {
         for (Hold hold : asked) {
             if (!ledger.has(hold) || !slots.contains(hold.slot())) {
                 lost.add(hold);
-            } else if (hold.slot() > found.limit()) {
+            } else if (hold.slot() > Control.limitOf(found.control())) {
                 retired.add(hold);
             }
         }
@@ -357,7 +353,7 @@ final class RedisLiveness {
             return HoldState.LOST;
         }
         Control found = Control.parse(layout, replies.get(control));
-        return found == null || hold.slot() > found.limit() ? HoldState.RETIRED : HoldState.HELD;
+        return hold.slot() > Control.limitOf(found) ? HoldState.RETIRED : HoldState.HELD;
     }
 
     private Replies ask(CommandBatch batch, Duration atMost) {

@@ -128,10 +128,8 @@ record View(
         return deadlineMillis() > 0;
     }
 
-    /** The limit; zero if there is no semaphore. */
     int limit() {
-        Control known = control();
-        return known == null ? 0 : known.limit();
+        return Control.limitOf(control());
     }
 
     /** The clients in the queue without this one. */
@@ -315,7 +313,7 @@ record View(
         }
 
         private static List<Integer> within(@Nullable Control control, Set<Integer> slots) {
-            int limit = control == null ? 0 : control.limit();
+            int limit = Control.limitOf(control);
             return slots.stream().filter(slot -> slot <= limit).toList();
         }
 
