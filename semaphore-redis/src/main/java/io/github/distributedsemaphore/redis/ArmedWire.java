@@ -103,10 +103,6 @@ final class ArmedWire {
         this.liveness = liveness;
     }
 
-    boolean wasUsed() {
-        return wire != null;
-    }
-
     /** What was read last, also if it does not hold any more. */
     View lastKnown() {
         return lastKnown;
@@ -177,14 +173,9 @@ final class ArmedWire {
         return known == null ? null : remember(known);
     }
 
-    /** Begins a new watch and reads everything. */
+    /** Begins a new watch of the control and reads everything. */
     View rearm(int wanted, Deadline deadline) {
         return read(View.Watch.CONTROL, wanted, deadline);
-    }
-
-    /** The same, and watches the free slots too. */
-    View watchFree(int wanted, Deadline deadline) {
-        return read(View.Watch.CONTROL_AND_FREE, wanted, deadline);
     }
 
     /** Reads what a client has to know that goes on waiting, without a watch; all of it if the control has changed. */
@@ -200,7 +191,8 @@ final class ArmedWire {
         return read == null ? rearm(wanted, deadline) : keep(read);
     }
 
-    private View read(View.Watch watch, int wanted, Deadline deadline) {
+    /** Begins that watch and reads everything. */
+    View read(View.Watch watch, int wanted, Deadline deadline) {
         RedisWire open = open(deadline);
         disarm();
         CommandBatch batch = new CommandBatch();
@@ -385,7 +377,7 @@ final class ArmedWire {
         }
     }
 
-    /** The connection that was opened last, closed or not. */
+    /** The connection that was opened last, closed or not; null if none was. */
     @Nullable
     RedisWire last() {
         return wire;

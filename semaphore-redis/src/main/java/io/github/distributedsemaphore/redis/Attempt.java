@@ -46,11 +46,6 @@ final class Attempt {
     private int freed;
     private @Nullable Step inFlight;
 
-    /** An exchange for nobody. */
-    static Attempt ofNobody() {
-        return ofNobody(false);
-    }
-
     /** An exchange for nobody, which leaves the session its place in the queue if callers go on waiting. */
     static Attempt ofNobody(boolean waiting) {
         return new Attempt(new ExchangeRequest(List.of(), List.of(), 1, waiting));

@@ -159,7 +159,7 @@ final class ExchangeLoop {
             planner.granted(null);
         }
         return !view.freeWatched() && planner.wantsTogether(attempt, view)
-                ? wire.watchFree(attempt.wanted(), deadline)
+                ? wire.read(View.Watch.CONTROL_AND_FREE, attempt.wanted(), deadline)
                 : view;
     }
 

@@ -406,12 +406,12 @@ final class RedisExchange {
         Pause.until(RedisConnections.soon());
     }
 
-    /** Gives back what no caller of this session wants: what it owes, was offered, or has without its knowledge. */
-    void tidy(boolean look) {
-        giveBackUnwanted(look, connections.callDeadline());
-    }
-
-    private void giveBackUnwanted(boolean look, Deadline deadline) {
+    /**
+     * Gives back what no caller of this session wants: what it owes, was offered, or has without its knowledge.
+     *
+     * @param look whether there may be something of the last kind
+     */
+    void giveBackUnwanted(boolean look, Deadline deadline) {
         Attempt back = Attempt.ofNobody(planner.isQueued());
         back.toGiveBack().addAll(ledger.takeOwed());
         try {
@@ -442,7 +442,7 @@ final class RedisExchange {
         }
         planner.forgetPlace();
         if (queued || ledger.hasOffers()) {
-            tidy(queued);
+            giveBackUnwanted(queued, connections.callDeadline());
         }
     }
 
@@ -459,7 +459,7 @@ final class RedisExchange {
             int freed = view.mine() == null ? 0 : view.mine().size();
             view = wire.rearm(0, deadline);
             if (left) {
-                Attempt nothing = Attempt.ofNobody();
+                Attempt nothing = Attempt.ofNobody(false);
                 nothing.freed(freed);
                 loop.hint(nothing, view);
             }

@@ -44,6 +44,7 @@ final class RedisLiveness {
     private final RedisConnections connections;
     private final ExclusiveWire transactions;
     private final RedisSettings settings;
+    private final Runnable surplus;
     private final Duration lease;
     private final Replicas replicas;
     private final ServerClock clock = new ServerClock();
@@ -58,12 +59,23 @@ final class RedisLiveness {
 
     private @Nullable String nextName;
 
+    /**
+     * Begins a session that does not live yet.
+     *
+     * @param surplus is called if a renewal finds that the session's set may have slots that no caller knows of: a session that makes no
+     *     call for an hour would keep them as long
+     */
     RedisLiveness(
-            RedisLayout layout, RedisConnections connections, ExclusiveWire transactions, RedisSettings settings) {
+            RedisLayout layout,
+            RedisConnections connections,
+            ExclusiveWire transactions,
+            RedisSettings settings,
+            Runnable surplus) {
         this.layout = layout;
         this.connections = connections;
         this.transactions = transactions;
         this.settings = settings;
+        this.surplus = surplus;
         this.lease = settings.lease();
         this.replicas = settings.replicas(settings.timeout());
     }
@@ -227,23 +239,18 @@ final class RedisLiveness {
         return settings.renewEvery();
     }
 
-    /**
-     * Renews the session's life.
-     *
-     * @param surplus is called if the session's set may have slots that no caller knows of: a session that makes no call for an hour
-     *     would keep them as long
-     */
-    Renewal renew(Collection<Hold> asked, Runnable surplus) {
+    /** Renews the session's life. */
+    Renewal renew(Collection<Hold> asked) {
         String living = client;
         CommandBatch batch = new CommandBatch();
         extend(batch, living);
-        Known found = lookUp(living, batch, surplus);
+        Known found = lookUp(living, batch);
         if (found.deadlineMillis() > 0 && found.control() == null) {
             keepRecords();
             // They may have ended before, and others may have been given the slots.
-            found = lookUp(living, new CommandBatch(), surplus);
+            found = lookUp(living, new CommandBatch());
         }
-        return judge(asked, found, surplus);
+        return judge(asked, found);
     }
 
     /**
@@ -261,7 +268,7 @@ final class RedisLiveness {
             Set<Integer> slots) {}
 
     /** Sends what is in the batch, and reads what the server knows after it. */
-    private Known lookUp(String living, CommandBatch batch, Runnable surplus) {
+    private Known lookUp(String living, CommandBatch batch) {
         long sent = System.nanoTime();
         int life = batch.add(RedisVerb.ZSCORE, layout.lives(), living);
         int control = Control.read(batch, layout);
@@ -285,7 +292,7 @@ final class RedisLiveness {
         return new Known(sent, micros, score.score(), Control.parse(layout, replies.get(control)), slots);
     }
 
-    private Renewal judge(Collection<Hold> asked, Known found, Runnable surplus) {
+    private Renewal judge(Collection<Hold> asked, Known found) {
         if (found.deadlineMillis() == 0) {
             return new Renewal(Deadline.at(found.sentNanos()), Set.copyOf(asked), Set.of());
         }

@@ -77,7 +77,8 @@ final class RedisSession implements BackendSession {
         this.connections = connections;
         this.channels = channels;
         this.listener = listener;
-        this.liveness = new RedisLiveness(layout, connections, transactions, settings);
+        this.liveness = new RedisLiveness(
+                layout, connections, transactions, settings, () -> listener.execute(() -> tidy(true)));
         this.lookMillis = Math.min(IDLE.toMillis(), settings.timeout().toMillis());
         this.exchange = new RedisExchange(layout, connections, liveness, listener);
     }
@@ -162,7 +163,7 @@ final class RedisSession implements BackendSession {
         if (ended.get() || !(look || liveness.ledger().hasOffers())) {
             return;
         }
-        quietly(() -> exchange.tidy(look));
+        quietly(() -> exchange.giveBackUnwanted(look, connections.callDeadline()));
     }
 
     private void quietly(Runnable action) {
@@ -211,7 +212,7 @@ final class RedisSession implements BackendSession {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        return liveness.renew(holds, () -> listener.execute(() -> tidy(true)));
+        return liveness.renew(holds);
     }
 
     @Override
@@ -305,7 +306,7 @@ final class RedisSession implements BackendSession {
         Deadline deadline = connections.callDeadline();
         boolean alone = InterruptShield.await(lane::tryAcquire, deadline);
         try {
-            if (alone && exchange.wire().wasUsed()) {
+            if (alone && exchange.wire().last() != null) {
                 exchange.sayGoodbye(deadline);
             }
         } catch (RedisErrorException | WireException | SemaphoreException e) {

@@ -23,7 +23,6 @@ record RedisSettings(
     private static final Duration MIN_DETECTION = Duration.ofSeconds(1);
     private static final Duration MAX_DETECTION = Duration.ofHours(1);
     private static final int MOST_REPLICAS = 100;
-    private static final Duration SHORTEST_RENEWAL = Duration.ofMillis(250);
 
     static RedisSettings from(BackendUri uri, HolderInfo self) {
         return new RedisSettings(
@@ -71,8 +70,7 @@ record RedisSettings(
      */
     Duration renewal() {
         Duration third = lease().dividedBy(3);
-        Duration atLeast = third.compareTo(SHORTEST_RENEWAL) < 0 ? SHORTEST_RENEWAL : third;
-        return atLeast.compareTo(timeout()) > 0 ? timeout() : atLeast;
+        return third.compareTo(timeout()) > 0 ? timeout() : third;
     }
 
     @Override
