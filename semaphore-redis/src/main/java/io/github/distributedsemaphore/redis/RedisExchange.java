@@ -171,19 +171,18 @@ final class RedisExchange {
                 return;
             }
             sent = ahead.batch();
-            Future<?> unused = ahead.replies().thenAccept(replies -> {
-                View view;
-                try {
-                    view = wire.arrived(replies);
-                } catch (RuntimeException | Error e) {
-                    handOver(e);
-                    return;
-                }
-                goOnOrRead(view);
-            });
+            Future<?> unused = ahead.replies().thenAccept(replies -> proceed(() -> wire.arrived(replies)));
         }
 
-        private void goOnOrRead(@Nullable View view) {
+        /** Goes on with what a reply says, if that is enough. */
+        private void proceed(Supplier<@Nullable View> reading) {
+            View view;
+            try {
+                view = reading.get();
+            } catch (RuntimeException | Error e) {
+                handOver(e);
+                return;
+            }
             if (view == null) {
                 handOver();
             } else {
@@ -196,20 +195,16 @@ final class RedisExchange {
         public void send(View view, Step step) {
             Bookkeeping.Prepared prepared = books.prepare(attempt, view, step);
             sent = prepared.batch();
-            wire.send(prepared.batch(), step, prepared.reading(), answer -> answered(prepared, answer));
+            wire.send(
+                    prepared.batch(),
+                    step,
+                    prepared.reading(),
+                    supplied -> proceed(() -> entered(prepared, supplied.get())));
         }
 
-        private void answered(Bookkeeping.Prepared prepared, Supplier<ArmedWire.Answer> supplied) {
-            View view;
-            try {
-                ArmedWire.Answer answer = supplied.get();
-                books.enter(attempt, prepared, answer);
-                view = answer.known();
-            } catch (RuntimeException | Error e) {
-                handOver(e);
-                return;
-            }
-            goOnOrRead(view);
+        private @Nullable View entered(Bookkeeping.Prepared prepared, ArmedWire.Answer answer) {
+            books.enter(attempt, prepared, answer);
+            return answer.known();
         }
 
         @Override
