@@ -51,51 +51,13 @@ final class ArmedWire {
     record Ahead(
             CommandBatch batch, View.Reading reading, long sentNanos, CompletableFuture<Supplier<Replies>> replies) {}
 
-    /** What a step did, and what was read after it. */
-    final class Answer {
-        private final Replies replies;
-        private final View.Reading reading;
-        private final View expected;
-        private final boolean done;
-        private final long sentNanos;
-
-        private Answer(Replies replies, View.Reading reading, View expected, boolean bare, long sentNanos) {
-            this.replies = replies;
-            this.reading = reading;
-            this.expected = expected;
-            this.done = bare || replies.executed();
-            this.sentNanos = sentNanos;
-        }
-
-        Replies replies() {
-            return replies;
-        }
-
-        /** Whether the step was done; false if something that it watched was touched. */
-        boolean done() {
-            return done;
-        }
-
-        /** The view; to be asked for after the step was looked at, because reading it may fail. */
-        View view(Deadline deadline) {
-            View known = known();
-            return known == null ? rearm(0, deadline) : known;
-        }
-
-        /** The view, if it does not have to be asked for. */
-        @Nullable
-        View known() {
-            if (!isOpen()) {
-                // The keys have moved to another server since the transaction.
-                return null;
-            }
-            if (reading.isComplete()) {
-                return keep(reading.parse(replies, sentNanos));
-            }
-            View known = done ? reading.complete(expected, replies, sentNanos) : null;
-            return known == null ? null : remember(known);
-        }
-    }
+    /**
+     * What a step did, and what was read after it.
+     *
+     * @param expected what is known once the step is done
+     * @param done false if something that it watched was touched
+     */
+    record Answer(Replies replies, View.Reading reading, View expected, boolean done, long sentNanos) {}
 
     ArmedWire(RedisLayout layout, RedisConnections connections, RedisLiveness liveness) {
         this.layout = layout;
@@ -165,11 +127,27 @@ final class ArmedWire {
         if (sent == null) {
             throw new IllegalStateException(layout.what() + ": nothing was sent ahead");
         }
-        Replies replies = supplied.get();
-        if (sent.reading().isComplete()) {
-            return keep(sent.reading().parse(replies, sent.sentNanos()));
+        return taken(sent.reading(), lastKnown, supplied.get(), sent.sentNanos());
+    }
+
+    /** The view after a step, to be asked for after the step was looked at, because reading it may fail; null if all has to be read. */
+    @Nullable
+    View known(Answer answer) {
+        // Or the keys have moved to another server since the transaction.
+        return isOpen()
+                ? taken(
+                        answer.reading(),
+                        answer.done() ? answer.expected() : null,
+                        answer.replies(),
+                        answer.sentNanos())
+                : null;
+    }
+
+    private @Nullable View taken(View.Reading reading, @Nullable View before, Replies replies, long sentNanos) {
+        if (reading.isComplete()) {
+            return keep(reading.parse(replies, sentNanos));
         }
-        View known = sent.reading().complete(lastKnown, replies, sent.sentNanos());
+        View known = before == null ? null : reading.complete(before, replies, sentNanos);
         return known == null ? null : remember(known);
     }
 
@@ -244,7 +222,7 @@ final class ArmedWire {
         View expected = expectedAfter(step);
         view = null;
         long sent = System.nanoTime();
-        return new Answer(open.ask(batch, deadline), reading, expected, step.isBare(), sent);
+        return answer(open.ask(batch, deadline), step, reading, expected, sent);
     }
 
     /** The same, without waiting: what returns the answer or throws comes on a thread that must not wait. */
@@ -253,8 +231,11 @@ final class ArmedWire {
         View expected = expectedAfter(step);
         view = null;
         long sent = System.nanoTime();
-        open.send(
-                batch, replies -> then.accept(() -> new Answer(replies.get(), reading, expected, step.isBare(), sent)));
+        open.send(batch, replies -> then.accept(() -> answer(replies.get(), step, reading, expected, sent)));
+    }
+
+    private static Answer answer(Replies replies, Step step, View.Reading reading, View expected, long sentNanos) {
+        return new Answer(replies, reading, expected, step.isBare() || replies.executed(), sentNanos);
     }
 
     /** A bare step leaves the watch as it is, so a watch that has ended before must not count as standing after it. */

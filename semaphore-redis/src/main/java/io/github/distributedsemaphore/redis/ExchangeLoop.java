@@ -220,7 +220,8 @@ final class ExchangeLoop {
         Bookkeeping.Prepared prepared = books.prepare(attempt, before, step);
         ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
         books.enter(attempt, prepared, answer);
-        return answer.view(deadline);
+        View known = wire.known(answer);
+        return known == null ? wire.rearm(0, deadline) : known;
     }
 
     private static boolean isToBeSwept(Attempt attempt, View view) {

@@ -204,7 +204,7 @@ final class RedisExchange {
 
         private @Nullable View entered(Bookkeeping.Prepared prepared, ArmedWire.Answer answer) {
             books.enter(attempt, prepared, answer);
-            return answer.known();
+            return wire.known(answer);
         }
 
         @Override
