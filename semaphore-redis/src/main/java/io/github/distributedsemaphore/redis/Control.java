@@ -21,24 +21,20 @@ record Control(int limit, int slots, long base, String server, String changes) {
     /** A higher limit would make the set of free slots too big to be written in a call. */
     static final int MAX_LIMIT = 100_000;
 
-    private static final List<String> OWN = List.of(
+    private static final List<String> FIELDS = List.of(
             RedisLayout.FORMAT_FIELD,
             RedisLayout.LIMIT_FIELD,
             RedisLayout.SLOTS_FIELD,
             RedisLayout.BASE_FIELD,
-            RedisLayout.SERVER_FIELD);
+            RedisLayout.SERVER_FIELD,
+            RedisLayout.CHANGES_FIELD);
+
+    /** Those that a semaphore has from the beginning. */
+    private static final List<String> OWN = FIELDS.subList(0, FIELDS.size() - 1);
 
     /** Adds the command that {@link #parse} reads the reply of. */
     static int read(CommandBatch batch, RedisLayout layout) {
-        return batch.add(
-                RedisVerb.HMGET,
-                layout.control(),
-                RedisLayout.FORMAT_FIELD,
-                RedisLayout.LIMIT_FIELD,
-                RedisLayout.SLOTS_FIELD,
-                RedisLayout.BASE_FIELD,
-                RedisLayout.SERVER_FIELD,
-                RedisLayout.CHANGES_FIELD);
+        return batch.add(RedisVerb.HMGET, layout.control(), FIELDS);
     }
 
     /** The limit; zero if there is no semaphore. */

@@ -148,13 +148,12 @@ final class Reconciliation {
         if (there.isEmpty()) {
             return List.of();
         }
-        String[] slots =
-                there.stream().map(hold -> Integer.toString(hold.slot())).toArray(String[]::new);
+        List<Integer> slots = there.stream().map(Hold::slot).toList();
         CommandBatch batch = new CommandBatch();
-        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
+        int notes = batch.add(RedisVerb.HMGET, layout.notesOf(liveness.client()), slots);
         Replies replies = wire.ask(batch, deadline);
         List<Hold> again = new ArrayList<>();
-        for (int i = 0; i < slots.length; i++) {
+        for (int i = 0; i < slots.size(); i++) {
             HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
             if (note != null && note.first() > there.get(i).lastEpoch()) {
                 again.add(there.get(i));
@@ -165,26 +164,22 @@ final class Reconciliation {
 
     /** Takes up slots in the session's set that it does not know of: by lost transactions, and by offers that did not arrive. */
     void adopt(Attempt attempt, View view, Deadline deadline) {
-        List<Integer> unknownSlots = surplus(view);
-        if (unknownSlots.isEmpty()) {
+        List<Integer> slots = surplus(view);
+        if (slots.isEmpty()) {
             return;
         }
-        String[] slots =
-                unknownSlots.stream().map(slot -> Integer.toString(slot)).toArray(String[]::new);
         CommandBatch batch = new CommandBatch();
-        int notes = batch.add(RedisVerb.HMGET, with(layout.notesOf(liveness.client()), slots));
-        int counts = batch.add(RedisVerb.HMGET, with(layout.epochs(), slots));
+        int notes = batch.add(RedisVerb.HMGET, layout.notesOf(liveness.client()), slots);
+        int counts = batch.add(RedisVerb.HMGET, layout.epochs(), slots);
         Replies replies = wire.ask(batch, deadline);
         List<Hold> found = new ArrayList<>();
         long base = view.control() == null ? 0 : view.control().base();
-        for (int i = 0; i < slots.length; i++) {
+        for (int i = 0; i < slots.size(); i++) {
             HoldNote note = HoldNote.parse(replies.get(notes).list().get(i).textOrNull());
             String stored = replies.get(counts).list().get(i).textOrNull();
             long count = Reply.digits(stored);
             boolean damaged = stored != null && count < 0;
-            Hold hold = damaged
-                    ? new Hold(unknownSlots.get(i), 0, 0)
-                    : adopted(unknownSlots.get(i), note, Math.max(0, count), base);
+            Hold hold = damaged ? new Hold(slots.get(i), 0, 0) : adopted(slots.get(i), note, Math.max(0, count), base);
             ledger.add(hold);
             (damaged || isOfFormerServer(note, base) ? attempt.toGiveBack() : found).add(hold);
         }
@@ -213,13 +208,6 @@ final class Reconciliation {
         return mine == null
                 ? List.of()
                 : mine.stream().filter(slot -> ledger.holdOf(slot) == null).toList();
-    }
-
-    private static String[] with(String key, String[] slots) {
-        String[] arguments = new String[slots.length + 1];
-        arguments[0] = key;
-        System.arraycopy(slots, 0, arguments, 1, slots.length);
-        return arguments;
     }
 
     /**

@@ -16,14 +16,11 @@ import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -98,7 +95,7 @@ final class RedisAdmin implements BackendAdmin {
                 Long.toString(View.micros(replies.get(time)) << 8),
                 RedisLayout.SERVER_FIELD,
                 wire.runId());
-        addSlots(transaction, layout, slots, present);
+        addSlots(transaction, layout, 1, slots, present);
         // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
         for (String key : layout.keysOfHolders(clients)) {
             transaction.add(RedisVerb.PERSIST, key);
@@ -135,17 +132,15 @@ final class RedisAdmin implements BackendAdmin {
         return held;
     }
 
-    /** Adds slots up to a number that are in no set yet. */
-    private static void addSlots(CommandBatch transaction, RedisLayout layout, int last, Set<Integer> present) {
-        String[] missing = IntStream.rangeClosed(1, last)
+    /** Adds slots from a number to a number that are in no set yet. */
+    private static void addSlots(
+            CommandBatch transaction, RedisLayout layout, int first, int last, Set<Integer> present) {
+        List<Integer> missing = IntStream.rangeClosed(first, last)
                 .filter(slot -> !present.contains(slot))
-                .mapToObj(Integer::toString)
-                .toArray(String[]::new);
-        if (missing.length > 0) {
-            transaction.add(
-                    RedisVerb.SADD,
-                    Stream.concat(Stream.of(layout.free()), Arrays.stream(missing))
-                            .toArray(String[]::new));
+                .boxed()
+                .toList();
+        if (!missing.isEmpty()) {
+            transaction.add(RedisVerb.SADD, layout.free(), missing);
         }
     }
 
@@ -173,9 +168,7 @@ final class RedisAdmin implements BackendAdmin {
                     Integer.toString(limit),
                     RedisLayout.SLOTS_FIELD,
                     Integer.toString(slots));
-            Set<Integer> present =
-                    IntStream.rangeClosed(1, found.slots()).boxed().collect(Collectors.toSet());
-            addSlots(transaction, layout, slots, present);
+            addSlots(transaction, layout, found.slots() + 1, slots, Set.of());
             return commit(transaction, layout, wire, deadline) ? true : null;
         });
     }

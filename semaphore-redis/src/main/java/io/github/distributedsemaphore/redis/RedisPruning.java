@@ -92,13 +92,12 @@ final class RedisPruning {
         if (dead.exists()) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
             // Of a destroyed semaphore nobody needs the slots, and the union would take its end away.
-            batch.add(
-                    RedisVerb.SUNIONSTORE,
-                    Stream.concat(Stream.of(layout.free(), layout.free()), held.stream())
-                            .toArray(String[]::new));
+            List<String> sets = new ArrayList<>(List.of(layout.free()));
+            sets.addAll(held);
+            batch.add(RedisVerb.SUNIONSTORE, layout.free(), sets);
         }
-        batch.add(RedisVerb.ZREM, with(layout.lives(), clients));
-        batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));
+        batch.add(RedisVerb.ZREM, layout.lives(), clients);
+        batch.add(RedisVerb.ZREM, layout.waiters(), clients);
         batch.add(
                 RedisVerb.DEL,
                 Stream.concat(held.stream(), clients.stream().map(layout::notesOf))
@@ -141,7 +140,7 @@ final class RedisPruning {
                 latest.isEmpty() ? 0 : latest.get(1).score());
         CommandBatch transaction = new CommandBatch().multi();
         if (!idle.isEmpty()) {
-            transaction.add(RedisVerb.ZREM, with(layout.lives(), idle));
+            transaction.add(RedisVerb.ZREM, layout.lives(), idle);
             transaction.add(RedisVerb.DEL, idle.stream().map(layout::notesOf).toArray(String[]::new));
         }
         if (held.isEmpty()) {
@@ -181,9 +180,5 @@ final class RedisPruning {
                 .flatMapToInt(slots -> slots.stream().mapToInt(slot -> slot))
                 .max()
                 .orElse(0);
-    }
-
-    private static String[] with(String key, List<String> members) {
-        return Stream.concat(Stream.of(key), members.stream()).toArray(String[]::new);
     }
 }

@@ -101,7 +101,7 @@ record Step(
                 hold -> released.add(batch.add(RedisVerb.SMOVE, mine, layout.free(), Integer.toString(hold.slot()))));
         List<Integer> handed = new ArrayList<>(hands.size());
         hands.forEach(hand -> handed.add(addHand(batch, layout, mine, hand)));
-        int retained = retains.isEmpty() ? -1 : batch.add(RedisVerb.SMISMEMBER, slots(mine, retains));
+        int retained = retains.isEmpty() ? -1 : batch.add(RedisVerb.SMISMEMBER, mine, slots(retains));
         List<Integer> taken = new ArrayList<>(claims.size());
         List<Integer> counts = new ArrayList<>(takes());
         retains.forEach(hold -> counts.add(addCount(batch, layout, hold.slot())));
@@ -143,10 +143,10 @@ record Step(
             return;
         }
         String note = note().toString();
-        List<String> arguments = new ArrayList<>(List.of(notes));
-        retains.forEach(hold -> arguments.addAll(List.of(Integer.toString(hold.slot()), note)));
-        claims.forEach(slot -> arguments.addAll(List.of(Integer.toString(slot), note)));
-        batch.add(RedisVerb.HSET, arguments.toArray(String[]::new));
+        List<Object> fields = new ArrayList<>(2 * takes());
+        retains.forEach(hold -> fields.addAll(List.of(hold.slot(), note)));
+        claims.forEach(slot -> fields.addAll(List.of(slot, note)));
+        batch.add(RedisVerb.HSET, notes, fields);
     }
 
     /** What is stored beside a slot that this step takes. */
@@ -154,12 +154,7 @@ record Step(
         return new HoldNote(run, base, System.currentTimeMillis(), HoldNote.BY_COUNT);
     }
 
-    private static String[] slots(String key, List<Hold> holds) {
-        String[] arguments = new String[holds.size() + 1];
-        arguments[0] = key;
-        for (int i = 0; i < holds.size(); i++) {
-            arguments[i + 1] = Integer.toString(holds.get(i).slot());
-        }
-        return arguments;
+    private static List<Integer> slots(List<Hold> holds) {
+        return holds.stream().map(Hold::slot).toList();
     }
 }

@@ -31,7 +31,7 @@ class PlantedBugsTest {
                     "16.4",
                     "has grown",
                     "RedisPruning.java",
-                    "batch.add(RedisVerb.ZREM, with(layout.waiters(), clients));",
+                    "batch.add(RedisVerb.ZREM, layout.waiters(), clients);",
                     ""),
             in(
                     "after a cut nobody subscribes again",

@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -63,6 +64,17 @@ public final class CommandBatch {
         word(verb.getBytes());
         for (String argument : arguments) {
             word(argument.getBytes(StandardCharsets.UTF_8));
+        }
+        return expectReply(verb);
+    }
+
+    /** As {@link #add(RedisVerb, String...)}, with the text of each of the other arguments. */
+    public int add(RedisVerb verb, String key, Collection<?> others) {
+        line('*', others.size() + 2);
+        word(verb.getBytes());
+        word(key.getBytes(StandardCharsets.UTF_8));
+        for (Object other : others) {
+            word(other.toString().getBytes(StandardCharsets.UTF_8));
         }
         return expectReply(verb);
     }
