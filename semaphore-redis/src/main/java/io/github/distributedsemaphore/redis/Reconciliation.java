@@ -106,7 +106,7 @@ final class Reconciliation {
         }
     }
 
-    void touch(CommandBatch batch, View view) {
+    private void touch(CommandBatch batch, View view) {
         if (view.control() != null) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
         }

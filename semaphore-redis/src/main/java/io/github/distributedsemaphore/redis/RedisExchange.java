@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
@@ -447,8 +448,7 @@ final class RedisExchange {
         boolean left = false;
         while (view.isMember() && !left) {
             CommandBatch batch = new CommandBatch().multi();
-            liveness.leave(batch, view.control() != null);
-            reconciliation.touch(batch, view);
+            RedisPruning.remove(batch, layout, List.of(liveness.client()), view.control() != null);
             batch.exec();
             left = wire.commit(batch, deadline);
             int freed = view.mine() == null ? 0 : view.mine().size();

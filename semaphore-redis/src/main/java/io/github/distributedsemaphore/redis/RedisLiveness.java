@@ -167,20 +167,6 @@ final class RedisLiveness {
         }
     }
 
-    /**
-     * Adds the commands that remove all that is stored of this session, in a transaction under a watch of the control.
-     *
-     * @param exists whether there is a semaphore. Of a destroyed one nobody needs the slots, and the union would take its end away
-     */
-    void leave(CommandBatch batch, boolean exists) {
-        if (exists) {
-            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(client));
-        }
-        batch.add(RedisVerb.DEL, layout.heldBy(client), layout.notesOf(client));
-        batch.add(RedisVerb.ZREM, layout.lives(), client);
-        batch.add(RedisVerb.ZREM, layout.waiters(), client);
-    }
-
     /** Adds the commands that make this session live, in a transaction under the watch. */
     void join(CommandBatch batch) {
         batch.add(RedisVerb.ZADD, layout.lives(), "NX", Long.toString(nextDeadlineMillis()), client);

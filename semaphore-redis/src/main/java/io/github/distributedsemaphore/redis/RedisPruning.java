@@ -85,13 +85,22 @@ final class RedisPruning {
 
     /** Returns false if something changed since they were found. */
     private boolean bury(Dead dead, Deadline deadline) {
-        List<String> clients = dead.clients();
-        List<String> held = clients.stream().map(layout::heldBy).toList();
-        requireSets(held, deadline);
+        requireSets(dead.clients(), deadline);
         CommandBatch batch = new CommandBatch().multi();
-        if (dead.exists()) {
+        remove(batch, layout, dead.clients(), dead.exists());
+        batch.exec();
+        return wire.ask(batch, deadline).committed();
+    }
+
+    /**
+     * Adds the commands that remove all that is stored of clients, in a transaction under a watch of the control.
+     *
+     * @param exists whether there is a semaphore. Of a destroyed one nobody needs the slots, and the union would take its end away
+     */
+    static void remove(CommandBatch batch, RedisLayout layout, List<String> clients, boolean exists) {
+        List<String> held = clients.stream().map(layout::heldBy).toList();
+        if (exists) {
             batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
-            // Of a destroyed semaphore nobody needs the slots, and the union would take its end away.
             List<String> sets = new ArrayList<>(List.of(layout.free()));
             sets.addAll(held);
             batch.add(RedisVerb.SUNIONSTORE, layout.free(), sets);
@@ -102,15 +111,13 @@ final class RedisPruning {
                 RedisVerb.DEL,
                 Stream.concat(held.stream(), clients.stream().map(layout::notesOf))
                         .toArray(String[]::new));
-        batch.exec();
-        return wire.ask(batch, deadline).committed();
     }
 
     /** Of a transaction Redis does the rest if a part fails: the sets would be gone, and their slots nowhere. */
-    private void requireSets(List<String> held, Deadline deadline) {
+    private void requireSets(List<String> clients, Deadline deadline) {
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.SRANDMEMBER, layout.free(), "1");
-        held.forEach(key -> batch.add(RedisVerb.SISMEMBER, key, "1"));
+        clients.forEach(client -> batch.add(RedisVerb.SISMEMBER, layout.heldBy(client), "1"));
         wire.ask(batch, deadline).requireAll();
     }
 

@@ -86,9 +86,7 @@ record Step(
         String client = liveness.client();
         if (former != null) {
             // A burial has done so already, unless the deadlines themselves were removed.
-            batch.add(RedisVerb.SUNIONSTORE, layout.free(), layout.free(), layout.heldBy(former));
-            batch.add(RedisVerb.DEL, layout.heldBy(former), layout.notesOf(former));
-            batch.add(RedisVerb.ZREM, layout.waiters(), former);
+            RedisPruning.remove(batch, layout, List.of(former), true);
         }
         if (join) {
             liveness.join(batch);
