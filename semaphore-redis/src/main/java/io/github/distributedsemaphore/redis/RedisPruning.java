@@ -130,21 +130,16 @@ final class RedisPruning {
     void sweep(Deadline deadline) {
         CommandBatch batch = CommandBatch.watching(layout.control());
         int control = batch.add(RedisVerb.EXISTS, layout.control());
-        int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
-        int last = batch.add(RedisVerb.ZRANGE, layout.lives(), "-1", "-1", "WITHSCORES");
+        int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1", "WITHSCORES");
         int free = batch.add(RedisVerb.EXISTS, layout.free());
         int time = batch.add(RedisVerb.TIME);
         Replies replies = wire.ask(batch, deadline);
         if (replies.get(control).number() > 0) {
             return;
         }
-        List<String> idle = new ArrayList<>(replies.get(alive).texts());
+        List<String> idle = new ArrayList<>(replies.get(alive).map().keySet());
         Map<String, Set<Integer>> held = held(idle, deadline);
         idle.removeAll(held.keySet());
-        List<Reply> latest = replies.get(last).list();
-        long end = Math.max(
-                View.micros(replies.get(time)) / 1_000,
-                latest.isEmpty() ? 0 : latest.get(1).score());
         CommandBatch transaction = new CommandBatch().multi();
         if (!idle.isEmpty()) {
             transaction.add(RedisVerb.ZREM, layout.lives(), idle);
@@ -157,11 +152,18 @@ final class RedisPruning {
             // nobody has.
             transaction.add(RedisVerb.SADD, layout.free(), Integer.toString(highest(held) + 1));
         }
-        for (String key : layout.keysOfHolders(held.keySet())) {
-            transaction.add(RedisVerb.PEXPIREAT, key, Long.toString(end + REMAINS_MILLIS));
-        }
+        long now = View.micros(replies.get(time)) / 1_000;
+        String end = Long.toString(Math.max(now, last(replies.get(alive).list())) + REMAINS_MILLIS);
+        layout.keysOfHolders(held.keySet()).forEach(key -> transaction.add(RedisVerb.PEXPIREAT, key, end));
         transaction.exec();
         wire.ask(transaction, deadline).committed();
+    }
+
+    /** The highest score; 0 if there is none. */
+    private static long last(List<Reply> membersAndScores) {
+        return membersAndScores.isEmpty()
+                ? 0
+                : membersAndScores.get(membersAndScores.size() - 1).score();
     }
 
     /** The slots of those clients that hold any. Without a control none can begin to. */
