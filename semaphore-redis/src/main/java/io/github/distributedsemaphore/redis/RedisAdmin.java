@@ -7,7 +7,7 @@ import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.ExclusiveWire;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.RedisWire;
@@ -32,22 +32,22 @@ import org.slf4j.LoggerFactory;
 final class RedisAdmin implements BackendAdmin {
     private static final Logger LOG = LoggerFactory.getLogger(RedisAdmin.class);
 
-    private final ExclusiveWire transactions;
+    private final RedisConnections connections;
     private final RedisNames names;
     private final String prefix;
     private final Replicas replicas;
 
-    RedisAdmin(ExclusiveWire transactions, RedisSettings settings) {
-        this.transactions = transactions;
+    RedisAdmin(RedisConnections connections, RedisSettings settings) {
+        this.connections = connections;
         this.prefix = settings.prefix();
-        this.names = new RedisNames(transactions, prefix);
+        this.names = new RedisNames(connections, prefix);
         this.replicas = settings.replicas(settings.timeout());
     }
 
     @Override
     public boolean create(String name, int limit) {
         RedisLayout layout = new RedisLayout(prefix, name);
-        boolean made = transactions.change(
+        boolean made = connections.change(
                 layout.what(), layout.control(), (wire, deadline) -> create(layout, limit, wire, deadline));
         names.addIfPossible(name);
         return made;
@@ -147,7 +147,7 @@ final class RedisAdmin implements BackendAdmin {
     @Override
     public void resize(String name, int limit) {
         RedisLayout layout = new RedisLayout(prefix, name);
-        transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
+        connections.change(layout.what(), layout.control(), (wire, deadline) -> {
             CommandBatch batch = CommandBatch.watching(layout.control());
             int control = Control.read(batch, layout);
             int all = Control.readAll(batch, layout);
@@ -176,7 +176,7 @@ final class RedisAdmin implements BackendAdmin {
     @Override
     public boolean destroy(String name) {
         RedisLayout layout = new RedisLayout(prefix, name);
-        boolean destroyed = transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
+        boolean destroyed = connections.change(layout.what(), layout.control(), (wire, deadline) -> {
             CommandBatch batch = CommandBatch.watching(layout.control());
             // Not parsed: to destroy is the repair of one that is damaged.
             int all = Control.readAll(batch, layout);
@@ -240,7 +240,7 @@ final class RedisAdmin implements BackendAdmin {
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
         RedisLayout layout = new RedisLayout(prefix, name);
-        return transactions.look(
+        return connections.look(
                 layout.what(),
                 layout.control(),
                 (wire, deadline) -> RedisInspection.read(layout, wire, deadline).describe());
@@ -249,7 +249,7 @@ final class RedisAdmin implements BackendAdmin {
     @Override
     public int retiredHolders(String name) {
         RedisLayout layout = new RedisLayout(prefix, name);
-        return transactions.look(layout.what(), layout.control(), (wire, deadline) -> {
+        return connections.look(layout.what(), layout.control(), (wire, deadline) -> {
             RedisInspection seen = RedisInspection.read(layout, wire, deadline);
             if (seen.hasDead()) {
                 new RedisPruning(layout, wire).prune(seen.serverMicros(), "", deadline);

@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.Greeting;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
@@ -28,15 +27,13 @@ final class RedisBackend implements SemaphoreBackend {
     private final RedisSettings settings;
     private final RedisConnections connections;
     private final RedisChannels channels;
-    private final ExclusiveWire transactions;
     private final RedisAdmin admin;
 
     RedisBackend(RedisSettings settings) {
         this.settings = settings;
         this.connections = new RedisConnections(settings.servers(), true);
         this.channels = new RedisChannels(connections);
-        this.transactions = new ExclusiveWire(connections);
-        this.admin = new RedisAdmin(transactions, settings);
+        this.admin = new RedisAdmin(connections, settings);
     }
 
     @Override
@@ -111,8 +108,7 @@ final class RedisBackend implements SemaphoreBackend {
 
     @Override
     public BackendSession open(String name, SessionListener listener) {
-        return new RedisSession(
-                new RedisLayout(settings.prefix(), name), connections, transactions, channels, settings, listener);
+        return new RedisSession(new RedisLayout(settings.prefix(), name), connections, channels, settings, listener);
     }
 
     @Override

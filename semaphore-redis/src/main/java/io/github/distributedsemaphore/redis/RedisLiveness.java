@@ -4,7 +4,6 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
@@ -42,7 +41,6 @@ final class RedisLiveness {
 
     private final RedisLayout layout;
     private final RedisConnections connections;
-    private final ExclusiveWire transactions;
     private final RedisSettings settings;
     private final Runnable surplus;
     private final Duration lease;
@@ -65,15 +63,9 @@ final class RedisLiveness {
      * @param surplus is called if a renewal finds that the session's set may have slots that no caller knows of: a session that makes no
      *     call for an hour would keep them as long
      */
-    RedisLiveness(
-            RedisLayout layout,
-            RedisConnections connections,
-            ExclusiveWire transactions,
-            RedisSettings settings,
-            Runnable surplus) {
+    RedisLiveness(RedisLayout layout, RedisConnections connections, RedisSettings settings, Runnable surplus) {
         this.layout = layout;
         this.connections = connections;
-        this.transactions = transactions;
         this.settings = settings;
         this.surplus = surplus;
         this.lease = settings.lease();
@@ -324,7 +316,7 @@ final class RedisLiveness {
      */
     private void keepRecords() {
         try {
-            transactions.change(layout.what(), layout.control(), (wire, deadline) -> {
+            connections.change(layout.what(), layout.control(), (wire, deadline) -> {
                 new RedisPruning(layout, wire).sweep(deadline);
                 return true;
             });

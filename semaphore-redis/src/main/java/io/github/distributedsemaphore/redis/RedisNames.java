@@ -3,8 +3,8 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Replies;
@@ -27,12 +27,12 @@ final class RedisNames {
     private static final String WHAT = "The list of semaphores";
     private static final int AT_ONCE = 500;
 
-    private final ExclusiveWire transactions;
+    private final RedisConnections connections;
     private final String prefix;
     private final String key;
 
-    RedisNames(ExclusiveWire transactions, String prefix) {
-        this.transactions = transactions;
+    RedisNames(RedisConnections connections, String prefix) {
+        this.connections = connections;
         this.prefix = prefix;
         this.key = RedisLayout.names(prefix);
     }
@@ -64,7 +64,7 @@ final class RedisNames {
 
     private void change(RedisVerb verb, String name) {
         // Done twice is done once: an unknown outcome is none.
-        transactions.look(WHAT, key, (wire, deadline) -> {
+        connections.look(WHAT, key, (wire, deadline) -> {
             CommandBatch batch = new CommandBatch();
             int done = batch.add(verb, key, name);
             return wire.ask(batch, deadline).get(done);
@@ -72,7 +72,7 @@ final class RedisNames {
     }
 
     private boolean exists(RedisLayout layout) {
-        return transactions.look(layout.what(), layout.control(), (wire, deadline) -> {
+        return connections.look(layout.what(), layout.control(), (wire, deadline) -> {
             CommandBatch batch = new CommandBatch();
             int exists = batch.add(RedisVerb.EXISTS, layout.control());
             return wire.ask(batch, deadline).get(exists).number() > 0;
@@ -80,7 +80,7 @@ final class RedisNames {
     }
 
     List<String> list() {
-        List<String> listed = transactions.look(WHAT, key, (wire, deadline) -> {
+        List<String> listed = connections.look(WHAT, key, (wire, deadline) -> {
             CommandBatch batch = new CommandBatch();
             int members = batch.add(RedisVerb.SMEMBERS, key);
             return wire.ask(batch, deadline).get(members).texts();
@@ -89,7 +89,7 @@ final class RedisNames {
         List<String> names = new ArrayList<>();
         while (!left.isEmpty()) {
             String first = control(left.iterator().next());
-            List<String> part = transactions.look(WHAT, first, (wire, deadline) -> {
+            List<String> part = connections.look(WHAT, first, (wire, deadline) -> {
                 List<String> here = at(wire.server(), left);
                 // No name at all: where the first one is has changed meanwhile.
                 return here.isEmpty() ? null : existing(here, wire, deadline, left);
@@ -103,7 +103,9 @@ final class RedisNames {
     /** Chosen anew for each try: where names are changes with each answer that sends us elsewhere. */
     private List<String> at(HostAndPort server, Set<String> left) {
         return left.stream()
-                .filter(name -> transactions.serverOf(control(name)).equals(server))
+                .filter(name -> connections
+                        .serverOf(control(name), connections.callDeadline())
+                        .equals(server))
                 .limit(AT_ONCE)
                 .toList();
     }

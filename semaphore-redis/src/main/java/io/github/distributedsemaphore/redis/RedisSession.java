@@ -3,7 +3,6 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.redis.net.ExclusiveWire;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
@@ -69,7 +68,6 @@ final class RedisSession implements BackendSession {
     RedisSession(
             RedisLayout layout,
             RedisConnections connections,
-            ExclusiveWire transactions,
             RedisChannels channels,
             RedisSettings settings,
             SessionListener listener) {
@@ -77,8 +75,7 @@ final class RedisSession implements BackendSession {
         this.connections = connections;
         this.channels = channels;
         this.listener = listener;
-        this.liveness = new RedisLiveness(
-                layout, connections, transactions, settings, () -> listener.execute(() -> tidy(true)));
+        this.liveness = new RedisLiveness(layout, connections, settings, () -> listener.execute(() -> tidy(true)));
         this.lookMillis = Math.min(IDLE.toMillis(), settings.timeout().toMillis());
         this.exchange = new RedisExchange(layout, connections, liveness, listener);
     }

@@ -58,7 +58,7 @@ class PlantedBugsTest {
                     "an interrupted thread has no connection for what is no exchange",
                     "3.5",
                     "of an interrupted thread",
-                    "net/ExclusiveWire.java",
+                    "net/WirePool.java",
                     "if (!InterruptShield.await(lock::tryLock, deadline)) {",
                     "if (Thread.currentThread().isInterrupted() || !InterruptShield.await(lock::tryLock, deadline)) {"),
             in(

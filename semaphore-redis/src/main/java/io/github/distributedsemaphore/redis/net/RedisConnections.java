@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -17,6 +18,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,7 +46,11 @@ public final class RedisConnections implements AutoCloseable {
     private final boolean demanding;
     private final RedisConnector connector;
     private final Servers servers;
-    private final ExclusiveWire.Pool shared = new ExclusiveWire.Pool(this);
+    private final WirePool shared = new WirePool(this);
+
+    /** For all transactions that are not exchanges. */
+    private final WirePool exclusive = new WirePool(this);
+
     private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
     private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
     private volatile Optional<Greeting.Server> contacted = Optional.empty();
@@ -105,7 +111,8 @@ public final class RedisConnections implements AutoCloseable {
         }
     }
 
-    HostAndPort serverOf(String key, Deadline deadline) {
+    /** The server that has the key. */
+    public HostAndPort serverOf(String key, Deadline deadline) {
         return await(servers.serverOf(key), deadline, endpoint());
     }
 
@@ -209,8 +216,62 @@ public final class RedisConnections implements AutoCloseable {
 
     /** It is one thread's only while it is made. */
     private RedisWire shared(String key, Deadline deadline) {
-        try (ExclusiveWire.Taken taken = shared.take(key, deadline)) {
+        try (WirePool.Taken taken = shared.take(key, deadline)) {
             return taken.wire();
+        }
+    }
+
+    /** Something to be done on a connection; null to be tried again, because somebody else changed something meanwhile. */
+    @FunctionalInterface
+    public interface Operation<T> {
+        @Nullable
+        T on(RedisWire wire, Deadline deadline);
+    }
+
+    /** As {@link #change}, for an operation that changes nothing: without an answer it has not failed halfway. */
+    public <T> T look(String what, String key, Operation<T> operation) {
+        try {
+            return change(what, key, operation);
+        } catch (OutcomeUnknownException e) {
+            throw new BackendUnavailableException(what + ": no answer in time", e);
+        }
+    }
+
+    /**
+     * Does an operation on a connection that nobody else uses meanwhile, as often as it takes.
+     *
+     * @param what for messages
+     * @param key on whose server
+     */
+    public <T> T change(String what, String key, Operation<T> operation) {
+        Deadline deadline = callDeadline();
+        try {
+            while (true) {
+                T result = tried(key, operation, deadline);
+                if (result != null) {
+                    return result;
+                }
+                if (deadline.isPast(System.nanoTime())) {
+                    throw new BackendUnavailableException(
+                            what + ": too much traffic to get a transaction through in time", null);
+                }
+            }
+        } catch (WireException e) {
+            throw e.isOutcomeOpen() ? RedisFailures.uncertain(what, e) : RedisFailures.certain(what, e);
+        } catch (RedisErrorException e) {
+            throw RedisFailures.certain(what, e);
+        }
+    }
+
+    private <T> @Nullable T tried(String key, Operation<T> operation, Deadline deadline) {
+        try (WirePool.Taken taken = exclusive.take(key, deadline)) {
+            return operation.on(taken.wire(), deadline);
+        } catch (MovedException e) {
+            if (deadline.isPast(System.nanoTime())) {
+                throw e;
+            }
+            Pause.until(soon());
+            return null;
         }
     }
 
