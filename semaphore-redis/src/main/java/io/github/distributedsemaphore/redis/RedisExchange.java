@@ -107,7 +107,8 @@ final class RedisExchange {
             return false;
         }
         View view = wire.known();
-        if (view == null && wire.armAhead(request.wants().size()) == null) {
+        if (view == null
+                && wire.armAhead(request.wants().stream().mapToInt(want -> want).sum()) == null) {
             return false;
         }
         Started begun = new Started(begin(request), end);

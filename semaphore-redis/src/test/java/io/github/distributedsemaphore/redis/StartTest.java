@@ -81,6 +81,19 @@ class StartTest {
         assertThat(redis.held("jobs")).isZero();
     }
 
+    /** The sample of free slots was once as large as the number of callers wants it, instead of that of the permits. */
+    @Test
+    void soManyPermitsAreLookedForAsAreWanted() throws Exception {
+        redis.backend().admin().create("many", 200);
+        redis.commands().zadd(redis.layout("many").lives(), 1, "dead.1");
+        BackendSession many = redis.session(redis.backend(), "many", ear);
+        // The first exchange removes the dead client, and nothing is known after it.
+        takeOne(many);
+        assertThat(ended(many.start(wanting(50))).answers())
+                .allSatisfy(answer -> assertThat(answer).isInstanceOf(Answer.Granted.class));
+        assertThat(ear.executed).as("looks that were needed besides").hasValue(0);
+    }
+
     @Test
     void aWaiterThatIsRefusedAndComesToStandInTheQueueNeedsNoneEither() throws Exception {
         giveBack(session, takeOne(session));
