@@ -190,7 +190,7 @@ final class Participation<E extends Exception> {
         boolean last = now.attempt() >= settings.maxAttempts();
         if (last && expires) {
             return new Step.Over(WorkOutcome.EXHAUSTED, "the job was given up after attempt " + now.attempt());
-        } else if (before == null || !now.isOf(before) || isStale(now, before)) {
+        } else if (before == null || now.attempt() != before.attempt() || isStale(now, before)) {
             return new Step.Held(now);
         } else if (now.asked() - before.answered() < settings.lockTimeout().toNanos()) {
             return new Step.Held(before);

@@ -1,7 +1,5 @@
 package io.github.distributedsemaphore.redis.worklock;
 
-import org.jspecify.annotations.Nullable;
-
 /** What a look at the lock led to. */
 sealed interface Step {
     /** The job is over for this worker. */
@@ -32,9 +30,5 @@ sealed interface Step {
      * @param asked before it was asked for
      * @param answered after it was heard
      */
-    record Sighting(long attempt, long asked, long answered) {
-        boolean isOf(@Nullable Sighting other) {
-            return other != null && other.attempt == attempt;
-        }
-    }
+    record Sighting(long attempt, long asked, long answered) {}
 }
