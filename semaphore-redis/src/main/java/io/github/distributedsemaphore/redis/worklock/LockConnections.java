@@ -41,14 +41,10 @@ final class LockConnections implements AutoCloseable {
         return connections.callDeadline();
     }
 
-    private void refuseIfClosed(String key) {
+    void refuseIfClosed(String key) {
         if (isClosed()) {
-            throw closed(key);
+            throw new SemaphoreClosedException("key '" + key + "': the work lock was closed");
         }
-    }
-
-    static SemaphoreClosedException closed(String key) {
-        return new SemaphoreClosedException("key '" + key + "': the work lock was closed");
     }
 
     /** For messages: no credentials. */

@@ -264,9 +264,7 @@ final class Participation<E extends Exception> {
     }
 
     private void refuseIfClosed() {
-        if (connections.isClosed()) {
-            throw LockConnections.closed(key);
-        }
+        connections.refuseIfClosed(key);
     }
 
     private WorkOutcome work(long number, long begun) throws E {
