@@ -20,10 +20,7 @@ record WorkLockSettings(Duration lockTimeout, int maxAttempts, Duration doneRete
     private static final Duration MAX_DONE_RETENTION = Duration.ofDays(3650);
 
     WorkLockSettings {
-        if (!isWithinBounds(lockTimeout)) {
-            throw new IllegalArgumentException("lockTimeout is " + lockTimeout + ", it must be from " + MIN_LOCK_TIMEOUT
-                    + " to " + MAX_LOCK_TIMEOUT);
-        }
+        requireBounds(lockTimeout);
         if (maxAttempts < 1) {
             throw new IllegalArgumentException("maxAttempts is " + maxAttempts + ", it must be at least 1");
         }
@@ -35,18 +32,17 @@ record WorkLockSettings(Duration lockTimeout, int maxAttempts, Duration doneRete
         }
     }
 
-    private static boolean isWithinBounds(Duration lockTimeout) {
-        return lockTimeout.compareTo(MIN_LOCK_TIMEOUT) >= 0 && lockTimeout.compareTo(MAX_LOCK_TIMEOUT) <= 0;
+    private static void requireBounds(Duration lockTimeout) {
+        if (lockTimeout.compareTo(MIN_LOCK_TIMEOUT) < 0 || lockTimeout.compareTo(MAX_LOCK_TIMEOUT) > 0) {
+            throw new IllegalArgumentException("lockTimeout is " + lockTimeout + ", it must be from " + MIN_LOCK_TIMEOUT
+                    + " to " + MAX_LOCK_TIMEOUT);
+        }
     }
 
-    /**
-     * The marker is kept for the default time, or for as long as a worker may wait if that is longer. A lock timeout that will be refused
-     * may have no double.
-     */
+    /** By default the marker is kept for an hour, or for as long as a worker may wait if that is longer. */
     static Duration defaultRetention(Duration lockTimeout) {
-        if (!isWithinBounds(lockTimeout)) {
-            return DEFAULT_DONE_RETENTION;
-        }
+        // First: one that is refused may have no double.
+        requireBounds(lockTimeout);
         Duration atLeast = expiry(lockTimeout);
         return atLeast.compareTo(DEFAULT_DONE_RETENTION) > 0 ? atLeast : DEFAULT_DONE_RETENTION;
     }
