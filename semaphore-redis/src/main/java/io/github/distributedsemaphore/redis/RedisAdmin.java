@@ -66,10 +66,7 @@ final class RedisAdmin implements BackendAdmin {
         Replies replies = before(batch, wire, deadline);
         Control found = Control.parse(layout, replies.get(control));
         if (found != null) {
-            if (found.limit() != limit) {
-                throw new LimitConflictException(layout.name(), found.limit(), limit);
-            }
-            return confirmed(found, layout, wire, deadline) ? false : null;
+            return confirmed(found, limit, layout, wire, deadline) ? false : null;
         } else if (Control.isForeign(replies.get(all))) {
             throw Control.foreign(layout);
         }
@@ -79,6 +76,21 @@ final class RedisAdmin implements BackendAdmin {
         List<String> clients = replies.get(lives).texts();
         present.addAll(held(layout, clients, wire, deadline));
         names.add(layout.name());
+        long base = View.micros(replies.get(time)) << 8;
+        CommandBatch transaction = making(layout, limit, present, base, wire.runId());
+        // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
+        for (String key : layout.keysOfHolders(clients)) {
+            transaction.add(RedisVerb.PERSIST, key);
+        }
+        return commit(transaction, layout, wire, deadline) ? true : null;
+    }
+
+    /**
+     * Begins the transaction that makes a semaphore.
+     *
+     * @param present the slots that are in a set already
+     */
+    private static CommandBatch making(RedisLayout layout, int limit, Set<Integer> present, long base, String server) {
         CommandBatch transaction = new CommandBatch().multi();
         int slots =
                 Math.max(limit, present.stream().mapToInt(slot -> slot).max().orElse(0));
@@ -92,27 +104,25 @@ final class RedisAdmin implements BackendAdmin {
                 RedisLayout.SLOTS_FIELD,
                 Integer.toString(slots),
                 RedisLayout.BASE_FIELD,
-                Long.toString(View.micros(replies.get(time)) << 8),
+                Long.toString(base),
                 RedisLayout.SERVER_FIELD,
-                wire.runId());
+                server);
         addSlots(transaction, layout, 1, slots, present);
-        // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
-        for (String key : layout.keysOfHolders(clients)) {
-            transaction.add(RedisVerb.PERSIST, key);
-        }
-        return commit(transaction, layout, wire, deadline) ? true : null;
+        return transaction;
     }
 
     /**
-     * Whether what an earlier call made counts now. Replicas may not have it: then it is written once more, so that there is something that
-     * they can confirm.
+     * Whether what an earlier call made, with the same limit, counts now. Replicas may not have it: then it is written once more, so that
+     * there is something that they can confirm.
      */
-    private boolean confirmed(Control found, RedisLayout layout, RedisWire wire, Deadline deadline) {
-        if (replicas.needed() == 0) {
+    private boolean confirmed(Control found, int limit, RedisLayout layout, RedisWire wire, Deadline deadline) {
+        if (found.limit() != limit) {
+            throw new LimitConflictException(layout.name(), found.limit(), limit);
+        } else if (replicas.needed() == 0) {
             return true;
         }
         CommandBatch transaction = new CommandBatch().multi();
-        transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, Integer.toString(found.limit()));
+        transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, Integer.toString(limit));
         return commit(transaction, layout, wire, deadline);
     }
 

@@ -41,17 +41,13 @@ final class RedisInspection {
     }
 
     static RedisInspection read(RedisLayout layout, RedisWire wire, Deadline deadline) {
-        CommandBatch question = new CommandBatch();
-        int lives = question.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
-        List<String> clients = wire.ask(question, deadline).get(lives).texts();
+        List<String> clients = clients(layout, wire, deadline);
         for (int look = 1; ; look++) {
             List<String> asked = clients;
-            // A transaction without a watch: all of it at one moment. A watch that is left from before must not stop
-            // it.
+            // A transaction without a watch, so all at one moment. A watch from before must not stop it.
             CommandBatch batch = new CommandBatch();
             batch.add(RedisVerb.UNWATCH);
-            batch.multi();
-            int control = Control.read(batch, layout);
+            int control = Control.read(batch.multi(), layout);
             int epochs = batch.add(RedisVerb.HGETALL, layout.epochs());
             int alive = batch.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1", "WITHSCORES");
             int time = batch.add(RedisVerb.TIME);
@@ -74,6 +70,12 @@ final class RedisInspection {
                 return seen;
             }
         }
+    }
+
+    private static List<String> clients(RedisLayout layout, RedisWire wire, Deadline deadline) {
+        CommandBatch question = new CommandBatch();
+        int lives = question.add(RedisVerb.ZRANGE, layout.lives(), "0", "-1");
+        return wire.ask(question, deadline).get(lives).texts();
     }
 
     private void add(String client, Reply slots, Reply stored, Map<String, String> counts) {

@@ -83,16 +83,8 @@ record Step(
 
     /** Adds the commands. */
     Sent addTo(CommandBatch batch, RedisLayout layout, RedisLiveness liveness) {
+        addLife(batch, layout, liveness);
         String client = liveness.client();
-        if (former != null) {
-            // A burial has done so already, unless the deadlines themselves were removed.
-            RedisPruning.remove(batch, layout, List.of(former), true);
-        }
-        if (join) {
-            liveness.join(batch);
-        } else if (extend) {
-            liveness.extend(batch, client);
-        }
         String mine = layout.heldBy(client);
         List<Integer> released = new ArrayList<>(releases.size());
         releases.forEach(
@@ -115,6 +107,18 @@ record Step(
         }
         hints.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
         return new Sent(released, handed, retained, taken, counts);
+    }
+
+    private void addLife(CommandBatch batch, RedisLayout layout, RedisLiveness liveness) {
+        if (former != null) {
+            // A burial has done so already, unless the deadlines themselves were removed.
+            RedisPruning.remove(batch, layout, List.of(former), true);
+        }
+        if (join) {
+            liveness.join(batch);
+        } else if (extend) {
+            liveness.extend(batch, liveness.client());
+        }
     }
 
     private int addHand(CommandBatch batch, RedisLayout layout, String mine, Hand hand) {
