@@ -120,9 +120,10 @@ public abstract class CrossProcessRules {
     @Rule("2.1")
     void aReleaseWakesAWaiterOfAnotherProcess(TckFixture tck) {
         String name = tck.create(1);
-        Agent agent = tck.agent();
-        warm(tck, agent, tck.home().semaphore(name));
-        Permit held = tck.take(tck.home().semaphore(name), 1).get(0);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        Agent agent = tck.agent(Waiters.hinted(tck));
+        warm(tck, agent, here);
+        Permit held = tck.take(here, 1).get(0);
         for (int unused : tck.repeat(20, Duration.ofSeconds(3))) {
             CompletableFuture<Optional<AgentPermits>> waiting = agent.acquiring(name, 1, tck.patience());
             Pause.millis(20 + tck.random().nextInt(30));
@@ -132,7 +133,7 @@ public abstract class CrossProcessRules {
             AgentPermits there = waiting.join().orElseThrow();
             assertWoken(tck, agent, released, there);
             agent.release(there);
-            held = tck.take(tck.home().semaphore(name), 1).get(0);
+            held = tck.take(here, 1).get(0);
         }
         held.release();
     }
