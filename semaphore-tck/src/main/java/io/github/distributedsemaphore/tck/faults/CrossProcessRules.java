@@ -54,6 +54,7 @@ public abstract class CrossProcessRules {
         String name = tck.create(limit);
         Agent one = tck.agent();
         Agent other = tck.agent();
+        List.of(one, other).forEach(Agent::watchTime);
         Workload workload = Workload.of(limit, 4, tck.seed())
                 .withLargest(2)
                 .withRounds(tck.rounds(5_000, 400), 4_000)
@@ -62,7 +63,7 @@ public abstract class CrossProcessRules {
         CompletableFuture<History> second = other.contend(name, workload, "b");
         History here = workload.run(List.of(tck.client().semaphore(name)), tck.recorder("c"));
         History all = here.with(first.get()).with(second.get());
-        tck.judge(all);
+        tck.judge(all, one, other);
         for (String process : List.of("a", "b", "c")) {
             assertThat(all.operations())
                     .as("grants to process %s", process)

@@ -98,15 +98,43 @@ public final class HistoryChecks {
     }
 
     /**
+     * Finds the losses, none of which there may be where no fault strikes and the machine does not stand still.
+     *
+     * @param history what happened
+     * @return each notice of a loss, and each release of what was lost by then
+     */
+    public static List<Violation> losses(History history) {
+        return history.operations().stream()
+                .filter(operation -> operation.kind() == Operation.Kind.LOSS
+                        || (operation.kind() == Operation.Kind.RELEASE
+                                && operation.outcome() == Operation.Outcome.FAILED))
+                .map(operation -> new Violation(
+                        "6.5", operation.invoked(), "a permit was lost without a fault: " + operation.line()))
+                .toList();
+    }
+
+    /**
+     * Returns the shortest time for which a permit was sure when it was granted.
+     *
+     * @param history what happened
+     * @return zero if all were without end
+     */
+    public static Duration shortestValidity(History history) {
+        return Duration.ofNanos(history.operations().stream()
+                .filter(operation -> operation.isGrant() && operation.sureUntil() != Operation.NEVER)
+                .mapToLong(operation -> Math.max(1, operation.sureUntil() - operation.returned()))
+                .min()
+                .orElse(0));
+    }
+
+    /**
      * Shows that a history breaks no rule.
      *
      * @param history what happened
-     * @param fencing whether the epochs mean something
-     * @param detection how long the permit of a dead holder may stay taken
+     * @param violations what was found in it
      * @throws AssertionError if it does, naming the rules, the instants and the holders
      */
-    public static void assertValid(History history, boolean fencing, Duration detection) {
-        List<Violation> violations = violations(history, fencing, detection);
+    public static void assertValid(History history, List<Violation> violations) {
         if (!violations.isEmpty()) {
             throw new AssertionError(violations.size() + " violations in "
                     + history.operations().size() + " operations:\n"

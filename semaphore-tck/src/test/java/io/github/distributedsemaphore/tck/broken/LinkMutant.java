@@ -193,15 +193,19 @@ enum LinkMutant implements Mutant {
             })),
 
     /** A renewal that takes its time is taken for none: redisson #3714. */
-    SLOW_RENEWALS_ARE_LOSSES(StallRules.class, "13.6", "losses reported behind a slow link", LinkVariants.spi(call -> {
-        long start = System.nanoTime();
-        Object right = call.proceed();
-        boolean slow = System.nanoTime() - start > Duration.ofMillis(20).toNanos();
-        if (slow && right instanceof Renewal renewal) {
-            return new Renewal(renewal.validUntil(), holds(call), renewal.retired());
-        }
-        return right;
-    }));
+    SLOW_RENEWALS_ARE_LOSSES(
+            StallRules.class,
+            "13.6",
+            "losses reported behind a slow link|was lost without a fault",
+            LinkVariants.spi(call -> {
+                long start = System.nanoTime();
+                Object right = call.proceed();
+                boolean slow = System.nanoTime() - start > Duration.ofMillis(20).toNanos();
+                if (slow && right instanceof Renewal renewal) {
+                    return new Renewal(renewal.validUntil(), holds(call), renewal.retired());
+                }
+                return right;
+            }));
 
     @SuppressWarnings("unchecked")
     private static Set<Hold> holds(Bent.Call call) {

@@ -2,16 +2,19 @@ package io.github.distributedsemaphore.tck.broken;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
 import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.rules.ContentionRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.TimeoutRules;
 import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** The adapter is wrong. The issues are of the projects where something like it happened. */
 @SuppressWarnings("ImmutableEnumChecker") // recipes, which keep nothing
@@ -64,6 +67,19 @@ enum SpiMutant implements Mutant {
         Object right = call.proceed();
         if (right instanceof Renewal renewal) {
             return new Renewal(renewal.validUntil(), Set.of(), renewal.retired());
+        }
+        return right;
+    }),
+
+    /** A slot that is given back is called lost now and then. */
+    RETURNED_IS_CALLED_LOST(ContentionRules.class, "1.2", "was lost without a fault", call -> {
+        Object right = call.proceed();
+        if (right instanceof ExchangeResult result
+                && ThreadLocalRandom.current().nextInt(20) == 0) {
+            return ExchangeResult.of(result.answers())
+                    .lost(Set.copyOf(call.argument(0, ExchangeRequest.class).giveBack()))
+                    .validUntil(result.validUntil())
+                    .build();
         }
         return right;
     });

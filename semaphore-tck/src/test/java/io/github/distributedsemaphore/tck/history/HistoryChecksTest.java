@@ -245,7 +245,8 @@ class HistoryChecksTest {
                         RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5)),
                         RandomHistories.grant("b", 3, 4, new HeldSlot(2, 1, 6)),
                         RandomHistories.release("a", 9, 10, Outcome.OK, new HeldSlot(1, 1, 5))));
-        assertThatThrownBy(() -> HistoryChecks.assertValid(history, true, Duration.ZERO))
+        assertThatThrownBy(() ->
+                        HistoryChecks.assertValid(history, HistoryChecks.violations(history, true, Duration.ZERO)))
                 .hasMessageContaining("2 hold at 4 where the limit is 1")
                 .hasMessageContaining("a held slot 1@5 surely from 2 to 9")
                 .hasMessageContaining("b held slot 1@6 surely from 4 to the end");
