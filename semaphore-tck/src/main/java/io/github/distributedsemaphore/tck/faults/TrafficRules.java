@@ -15,7 +15,10 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -109,6 +112,7 @@ public abstract class TrafficRules {
         inUse(tck, route, semaphore, window);
         int connections = route.proxy().openConnections();
         long bytes = inUse(tck, route, semaphore, window);
+        Passed passed = handedOver(tck, route, semaphore);
         int most = connections + 1;
         int cut = 0;
         int rounds = tck.rounds(30, 8);
@@ -135,7 +139,55 @@ public abstract class TrafficRules {
         assertThat(route.proxy().openConnections())
                 .as("connections of one client that came back often; before it was %d", connections)
                 .isLessThanOrEqualTo(most);
+        assertHandsOverWithNoMore(tck, route, semaphore, passed);
         assertRenewsNoMoreThanOthers(tck, route, client);
+    }
+
+    /** The bytes that passed each way. */
+    private record Passed(long requests, long answers) {
+        static Passed soFar(Route route) {
+            return new Passed(
+                    route.proxy().bytes(Direction.REQUESTS), route.proxy().bytes(Direction.ANSWERS));
+        }
+
+        Passed since(Passed before) {
+            return new Passed(requests - before.requests, answers - before.answers);
+        }
+
+        /** A busy machine makes more of one and the same, but not several times as much. */
+        boolean isMoreThan(Passed before) {
+            return requests > 2 * before.requests + 2_000 || answers > 2 * before.answers + 2_000;
+        }
+    }
+
+    /** What is subscribed, consumed or listened to twice shows when a hint comes. */
+    private static void assertHandsOverWithNoMore(
+            TckFixture tck, Route route, DistributedSemaphore semaphore, Passed before) throws Exception {
+        Passed passed = handedOver(tck, route, semaphore);
+        for (int more = 0; more < 3 && passed.isMoreThan(before); more++) {
+            passed = handedOver(tck, route, semaphore);
+        }
+        assertThat(passed.isMoreThan(before))
+                .as(
+                        "far more bytes passed while permits were handed over: %s, before the reconnections it was %s",
+                        passed, before)
+                .isFalse();
+    }
+
+    /** Hands a permit to a waiter behind the route again and again. */
+    private static Passed handedOver(TckFixture tck, Route route, DistributedSemaphore semaphore) throws Exception {
+        DistributedSemaphore other = tck.home().semaphore(semaphore.name());
+        List<Permit> held = new ArrayList<>(tck.take(other, 2));
+        Passed before = Passed.soFar(route);
+        for (int i = 0; i < GRANTS; i++) {
+            Task<Permit> waiter = Waiters.blocked(tck, "waiter", semaphore);
+            held.remove(0).release();
+            waiter.result().release();
+            held.add(other.acquire(tck.patience()));
+        }
+        Passed passed = Passed.soFar(route).since(before);
+        held.forEach(Permit::release);
+        return passed;
     }
 
     /** Renewals go by what is held, and not by how often something was granted: a client that has done nothing else shows it. */

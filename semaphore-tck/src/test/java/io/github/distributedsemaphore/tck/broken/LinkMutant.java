@@ -135,6 +135,13 @@ enum LinkMutant implements Mutant {
     RECONNECTING_MULTIPLIES_HEARTBEATS(
             TrafficRules.class, "16.5", "bytes sent by one holder", LinkVariants.linked(BrokenLinks.Chatty::new)),
 
+    /** Each reconnection registers one more listener, and each of them asks when a hint comes. */
+    RECONNECTING_MULTIPLIES_LISTENERS(
+            TrafficRules.class,
+            "16.5",
+            "while permits were handed over",
+            LinkVariants.linked(BrokenLinks.Echoing::new)),
+
     /** One error, and the permit is given up. */
     ONE_ERROR_LOSES_THE_PERMIT(
             IsolationRules.class, "13.3", "a permit whose holder was cut off for a moment", LinkVariants.spi(call -> {
