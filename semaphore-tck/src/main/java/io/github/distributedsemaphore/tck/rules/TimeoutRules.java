@@ -224,21 +224,43 @@ public abstract class TimeoutRules {
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         List<DistributedSemaphore> views = List.of(semaphore, tck.client().semaphore(name));
         Permit[] held = {null};
-        List<Optional<Permit>> outcome = new ArrayList<>();
+        long[] quickest = {Long.MAX_VALUE};
+        Duration[] times = new Duration[2];
+        List<Optional<Permit>> outcomes = new ArrayList<>();
         Race.run(
                 tck,
                 reporter,
                 round -> {
-                    outcome.clear();
+                    long begun = System.nanoTime();
                     held[0] = Waiters.soon(
                             tck,
                             semaphore,
                             "a time-out that raced the grant swallowed the permit, before race " + round);
+                    quickest[0] = Math.min(quickest[0], System.nanoTime() - begun);
+                    // Long enough for a call to be refused first and to wait, so that the grant comes by the release.
+                    times[0] = share(tck, quickest[0], 1, 4);
+                    times[1] = share(tck, times[0].toNanos(), 0, 1);
                 },
-                round -> outcome.add(views.get(round % 2).tryAcquire(Duration.ofNanos(round % 50 * 2_000L))),
-                round -> held[0].release(),
-                round -> outcome.get(0).ifPresent(Permit::release));
+                round -> outcomes.add(views.get(round % 2).tryAcquire(times[0])),
+                round -> {
+                    Race.pass(times[1].toNanos());
+                    held[0].release();
+                },
+                round -> outcomes.get(round).ifPresent(Permit::release));
         tck.assertFree(name, 1);
+        requireBoth(outcomes);
+    }
+
+    private static void requireBoth(List<Optional<Permit>> outcomes) {
+        long granted = outcomes.stream().filter(Optional::isPresent).count();
+        if (granted == 0 || granted == outcomes.size()) {
+            throw new TestAbortedException(
+                    granted + " of " + outcomes.size() + " calls were granted, so no time-out met a grant");
+        }
+    }
+
+    private static Duration share(TckFixture tck, long nanos, double least, double most) {
+        return Duration.ofNanos((long) (nanos * (least + tck.random().nextDouble() * (most - least))));
     }
 
     @Test

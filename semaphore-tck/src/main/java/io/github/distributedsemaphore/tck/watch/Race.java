@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.ThreadDump;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.TestReporter;
 
 /**
@@ -16,6 +17,9 @@ public final class Race {
     private static final int LEAST = 300;
     private static final Duration BUDGET = Duration.ofMillis(2_500);
     private static final int JITTER_NANOS = 20_000;
+
+    /** A thread that sleeps wakes that much late. */
+    private static final long LATE_NANOS = 100_000;
 
     private final TckFixture tck;
     private final AtomicLong here = new AtomicLong();
@@ -115,8 +119,20 @@ public final class Race {
         return !broken;
     }
 
-    private static void spin(int nanos) {
+    /** Lets a time pass, to the microsecond and without a processor for most of a longer one. */
+    public static void pass(long nanos) {
         long end = System.nanoTime() + nanos;
+        if (nanos > LATE_NANOS) {
+            LockSupport.parkNanos(nanos - LATE_NANOS);
+        }
+        spinUntil(end);
+    }
+
+    private static void spin(int nanos) {
+        spinUntil(System.nanoTime() + nanos);
+    }
+
+    private static void spinUntil(long end) {
         while (end - System.nanoTime() > 0) {
             Thread.onSpinWait();
         }
