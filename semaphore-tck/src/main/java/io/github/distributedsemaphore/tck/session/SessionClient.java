@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -24,6 +25,8 @@ final class SessionClient implements SessionListener {
     final List<Hold> lost = new CopyOnWriteArrayList<>();
     final List<String> ended = new CopyOnWriteArrayList<>();
     private boolean aborted;
+    private volatile boolean hinted;
+    private Deadline recheck = Deadline.NEVER;
     private boolean startNext;
 
     SessionClient(SemaphoreBackend backend, String name) {
@@ -97,15 +100,21 @@ final class SessionClient implements SessionListener {
     }
 
     BackendSession.Watch startToWait() {
-        BackendSession.Watch watch = session.watch(() -> {});
+        BackendSession.Watch watch = session.watch(() -> hinted = true);
         assertThat(ask()).isEqualTo(Answer.FULL);
         return watch;
     }
 
     /** For a caller that goes on waiting. */
     Answer ask() {
-        return exchange(new ExchangeRequest(List.of(), List.of(1), EPOCHS, true))
-                .answers()
-                .get(0);
+        hinted = false;
+        ExchangeResult result = exchange(new ExchangeRequest(List.of(), List.of(1), EPOCHS, true));
+        recheck = result.recheck();
+        return result.answers().get(0);
+    }
+
+    /** Tells whether the engine would ask again, were it not for its own timer: for a hint, or because the last answer named the time. */
+    boolean isToAskAgain() {
+        return hinted || recheck.isPast(System.nanoTime());
     }
 }

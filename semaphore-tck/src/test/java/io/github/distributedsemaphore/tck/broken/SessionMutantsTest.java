@@ -103,6 +103,9 @@ class SessionMutantsTest {
                     : call.proceed();
         }),
         CLOSE_IS_FORGOTTEN("S.12", call -> call.is(BackendSession.class, "close") ? null : call.proceed()),
+        WATCHES_NOTHING(
+                "S.13",
+                call -> call.is(BackendSession.class, "watch") ? (BackendSession.Watch) () -> {} : call.proceed()),
         REFUSES_WHOEVER_WAITS("S.13", call -> {
             boolean waits = call.is(BackendSession.class, "exchange")
                     && call.argument(0, ExchangeRequest.class).waiting();
