@@ -1,11 +1,13 @@
 package io.github.distributedsemaphore.tck.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.tck.agent.Heartbeat;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,6 +37,15 @@ class TckTimingTest {
             assertThat(rounds.next()).isEqualTo(3);
         }
         assertThat(rounds.hasNext()).isFalse();
+    }
+
+    @Test
+    void whatIsToStaySoIsLookedAtWhenTheTimeIsOver() {
+        TckTiming timing = new TckTiming(TckSettings.from(Map.<String, String>of()::get), heartbeat);
+        AtomicInteger looks = new AtomicInteger();
+        assertThatThrownBy(() -> timing.proveNothing("one look", Duration.ZERO, () -> looks.incrementAndGet() == 1))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("no longer so: one look");
     }
 
     @Test
