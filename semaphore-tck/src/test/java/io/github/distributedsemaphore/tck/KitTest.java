@@ -41,6 +41,7 @@ import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.EventConditions;
 import org.junit.platform.testkit.engine.Events;
+import org.opentest4j.TestAbortedException;
 
 /** The kit itself fails where it must: on what tests leave behind, on hangs, and on claims that nobody shows. */
 class KitTest {
@@ -294,6 +295,22 @@ class KitTest {
         assertFails(
                 OverlooksAFailure.class,
                 text -> text.startsWith("task 'doomed' failed and nobody asked for it") && text.contains("boom"));
+    }
+
+    static class AbortsAndLeaves extends Case {
+        @Test
+        @Rule("1.1")
+        void abortsAndLeaves(TckFixture tck) {
+            tck.spawn("that aborts", () -> {
+                throw new TestAbortedException("the machine stood still");
+            });
+            tck.home().admin().create(tck.uniqueName(), 1);
+        }
+    }
+
+    @Test
+    void aTaskThatAbortsHidesNoFailure() {
+        assertFails(AbortsAndLeaves.class, text -> text.startsWith("semaphores are left after the test: [tck"));
     }
 
     static class Hangs extends Case {

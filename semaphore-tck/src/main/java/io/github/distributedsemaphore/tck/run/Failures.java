@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.run;
 
 import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
 
 /** Runs steps of a clean-up, each whatever the others do. Not thread-safe. */
 public final class Failures {
@@ -11,6 +12,10 @@ public final class Failures {
             step.run();
         } catch (RuntimeException | Error e) {
             if (first == null) {
+                first = e;
+            } else if (first instanceof TestAbortedException && !(e instanceof TestAbortedException)) {
+                // A test that failed is not to be reported as one that could not be judged.
+                e.addSuppressed(first);
                 first = e;
             } else {
                 first.addSuppressed(e);
