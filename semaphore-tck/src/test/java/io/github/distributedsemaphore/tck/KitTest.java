@@ -32,6 +32,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
@@ -172,6 +173,28 @@ class KitTest {
         void leaves(TckFixture tck) throws Exception {
             tck.home();
             POOL.submit(() -> {}).get();
+        }
+    }
+
+    static class LeavesAForkJoinPool extends Case {
+        private static final ForkJoinPool POOL = new ForkJoinPool(1);
+
+        @Test
+        @Rule("16.1")
+        void leaves(TckFixture tck) throws Exception {
+            tck.home();
+            POOL.submit(() -> {}).get();
+        }
+    }
+
+    @Test
+    void aForkJoinPoolThatIsLeftFailsTheTest() {
+        try {
+            assertFails(
+                    LeavesAForkJoinPool.class,
+                    text -> text.startsWith("threads are left after the clients were closed: [\"ForkJoinPool-"));
+        } finally {
+            LeavesAForkJoinPool.POOL.shutdown();
         }
     }
 

@@ -25,7 +25,7 @@ public final class Hygiene {
             "tck-heartbeat",
             "tck-proxy",
             "process reaper",
-            "ForkJoinPool",
+            "ForkJoinPool.commonPool",
             "junit",
             "surefire",
             "Attach Listener",
@@ -168,6 +168,8 @@ public final class Hygiene {
         return isOurs(thread)
                 && !knownThreads.contains(id(thread))
                 && OWN_THREADS.stream().noneMatch(thread.getName()::startsWith)
+                // Tests that run in parallel: JUnit's workers are called as those of any such pool.
+                && !thread.getClass().getName().startsWith("org.junit.")
                 && !run.harness().mayStay(thread)
                 && !isOfKnownClient(thread);
     }
