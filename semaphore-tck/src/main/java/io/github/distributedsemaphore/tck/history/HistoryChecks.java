@@ -47,6 +47,32 @@ public final class HistoryChecks {
     }
 
     /**
+     * Finds what breaks safety, fencing and loss, where refusals cannot be judged and a fault may make two hold one slot.
+     *
+     * @param history what happened
+     * @param fencing whether the epochs mean something
+     * @param excuse which overlaps a fault explains
+     * @return what is wrong; empty if nothing
+     */
+    public static List<Violation> violationsButRefusals(History history, boolean fencing, Excuse excuse) {
+        return with(OverlapCheck.check(history, excuse), history, fencing);
+    }
+
+    /** Which overlaps a fault explains. */
+    @FunctionalInterface
+    public interface Excuse {
+        /**
+         * Tells whether a fault explains that two held one slot.
+         *
+         * @param process the process that held it first
+         * @param from when the other one began to hold it
+         * @param to when one of them ended; {@link Operation#NEVER} if none did
+         * @return whether both may have
+         */
+        boolean covers(String process, long from, long to);
+    }
+
+    /**
      * Finds what breaks safety, fencing and loss, where two may hold one slot for a while. More than the limit on slots of their own
      * are found by the slot that is above it.
      *

@@ -23,6 +23,10 @@ record Interval(
         return definiteFrom <= definiteTo;
     }
 
+    Interval endingAt(long end) {
+        return new Interval(grant, held, definiteFrom, end, possibleFrom, possibleTo);
+    }
+
     @Override
     public String toString() {
         return grant.process() + " held slot " + held.slot() + "@" + held.epoch() + " surely from " + definiteFrom

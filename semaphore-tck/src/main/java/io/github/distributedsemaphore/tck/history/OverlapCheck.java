@@ -16,13 +16,32 @@ final class OverlapCheck {
     private OverlapCheck() {}
 
     static List<Violation> check(History history) {
-        List<Interval> definite =
-                Interval.of(history, 0).stream().filter(Interval::isDefinite).toList();
+        return check(history, (process, from, to) -> false);
+    }
+
+    static List<Violation> check(History history, HistoryChecks.Excuse excuse) {
+        List<Interval> definite = new ArrayList<>(
+                Interval.of(history, 0).stream().filter(Interval::isDefinite).toList());
+        excuse(definite, excuse);
         List<Violation> violations = new ArrayList<>();
         violations.addAll(slots(definite));
         violations.addAll(removedSlots(history));
         violations.addAll(sweep(definite, new LimitOverTime(history)));
         return violations;
+    }
+
+    /** Has a holder whose overlap is excused hold until it began. What it hid is seen then, and may be excused too. */
+    private static void excuse(List<Interval> definite, HistoryChecks.Excuse excuse) {
+        for (int excused = 1; excused > 0; ) {
+            excused = 0;
+            for (Overlap overlap : overlaps(definite)) {
+                Interval first = overlap.first();
+                if (excuse.covers(first.grant().process(), overlap.from(), overlap.to()) && definite.remove(first)) {
+                    definite.add(first.endingAt(overlap.from()));
+                    excused++;
+                }
+            }
+        }
     }
 
     /** The greatest number of definite holders at one instant. */

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.HistoryWindows;
+import io.github.distributedsemaphore.tck.history.Operation;
 import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.report.HistoryFigures;
@@ -32,15 +33,20 @@ public final class FaultHistory {
     private final TckFixture tck;
     private final FaultShape shape;
     private final HistoryRecorder recorder;
+    /** One for each client, whose processes have its name: what a fault of a link explains depends on whose link it was. */
+    private final List<HistoryRecorder> clients = new ArrayList<>();
+
     private final Random random;
     private final Traffic traffic = new Traffic();
     private final AtomicBoolean over = new AtomicBoolean();
     private final List<HistoryWindows.Span> struck = new ArrayList<>();
+    /** The client that each of them struck; {@link FaultStrikes#EVERYBODY} for all. */
+    private final List<Integer> victims = new ArrayList<>();
 
     FaultHistory(TckFixture tck, FaultShape shape) {
         this.tck = tck;
         this.shape = shape;
-        this.recorder = tck.recorder("w");
+        this.recorder = tck.recorder("x");
         this.random = new Random(tck.random().nextLong());
     }
 
@@ -63,7 +69,11 @@ public final class FaultHistory {
                 () -> workers.stream().allMatch(Task::isDone));
         workers.forEach(Task::result);
         Duration length = Duration.ofNanos(System.nanoTime() - start);
-        judge(recorder.history(LIMIT), length, disturbed);
+        History history = recorder.history(LIMIT);
+        for (HistoryRecorder client : clients) {
+            history = history.with(client.history(LIMIT));
+        }
+        judge(history, length, disturbed);
         new Observer(tck, scene.calm().semaphore(scene.name()))
                 .awaitFree(LIMIT, "after the faults all permits are free");
         Conservation.assertFree(scene.calm().semaphore(scene.name()), LIMIT, tck.patience());
@@ -72,11 +82,14 @@ public final class FaultHistory {
 
     private List<Task<Boolean>> startWorkers(FaultScene scene) {
         List<Task<Boolean>> workers = new ArrayList<>();
+        for (int i = 0; i < scene.clients().size(); i++) {
+            clients.add(tck.recorder(prefix(i)));
+        }
         for (int i = 0; i < WORKERS; i++) {
             int client = i % scene.clients().size();
             DistributedSemaphore semaphore = scene.clients().get(client).semaphore(scene.name());
-            FaultWorker worker =
-                    new FaultWorker(semaphore, client, recorder, new Random(random.nextLong()), traffic, over);
+            FaultWorker worker = new FaultWorker(
+                    semaphore, client, clients.get(client), new Random(random.nextLong()), traffic, over);
             workers.add(tck.spawn("worker " + i, worker::work));
         }
         return workers;
@@ -94,6 +107,7 @@ public final class FaultHistory {
             long begun = System.nanoTime();
             if (strikes.strike()) {
                 struck.add(new HistoryWindows.Span(begun, System.nanoTime()));
+                victims.add(strikes.victim());
                 shape.reaches().forEach(tck::reached);
             }
             traffic.endFault();
@@ -109,11 +123,16 @@ public final class FaultHistory {
     private void judge(History history, Duration length, long disturbed) {
         Exposure exposure =
                 shape.fault().map(fault -> tck.guarantees().exposure(fault)).orElse(Exposure.NONE);
-        boolean exposed = exposure.allowsOverlap() && exposure.covers(HistoryChecks.longestOverlap(history));
-        boolean fencing = tck.has(Capability.FENCING);
-        List<Violation> violations = exposed
-                ? HistoryChecks.violationsButOverlaps(history, fencing)
-                : HistoryChecks.violationsButRefusals(history, fencing);
+        List<Violation> violations = HistoryChecks.violationsButRefusals(
+                history,
+                tck.has(Capability.FENCING),
+                (process, from, to) -> exposure.allowsOverlap()
+                        && to != Operation.NEVER
+                        && exposure.covers(Duration.ofNanos(to - from))
+                        && isStruck(process, from, exposure));
+        if (shape == FaultShape.RESIZED && violations.isEmpty()) {
+            violations = tck.lossesWithoutFault(history);
+        }
         HistoryFigures figures = HistoryFigures.of(shape.name(), struck.size(), length, history, violations.size());
         tck.measure(figures);
         tck.show(shape.name(), history, struck, violations);
@@ -124,6 +143,22 @@ public final class FaultHistory {
                     + " more; tck.seed=" + tck.seed() + ", " + tck.keep(shape.name(), history) + ")");
         }
         requireMeaning(history, figures, disturbed);
+    }
+
+    private static String prefix(int client) {
+        return "w" + client + "-";
+    }
+
+    /** Whether a fault that a process met had begun by then, and was over for no longer than two may hold because of it. */
+    private boolean isStruck(String process, long instant, Exposure exposure) {
+        for (int i = 0; i < struck.size(); i++) {
+            HistoryWindows.Span span = struck.get(i);
+            boolean met = victims.get(i) == FaultStrikes.EVERYBODY || process.startsWith(prefix(victims.get(i)));
+            if (met && instant >= span.from() && exposure.covers(Duration.ofNanos(Math.max(0, instant - span.to())))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A run counts only if it could have failed: as many as may did hold, and there was something to disturb. */

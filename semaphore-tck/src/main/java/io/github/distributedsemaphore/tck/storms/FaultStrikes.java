@@ -18,6 +18,9 @@ import java.util.Random;
 
 /** Brings about faults of one kind. For one thread. */
 final class FaultStrikes {
+    /** What strikes no client in particular. */
+    static final int EVERYBODY = -1;
+
     private static final int HIGHEST_LIMIT = 5;
 
     private final TckFixture tck;
@@ -27,6 +30,7 @@ final class FaultStrikes {
     private final Random random;
     private final Traffic traffic;
     private final FaultyHolder holder;
+    private int victim = EVERYBODY;
 
     FaultStrikes(
             TckFixture tck,
@@ -61,7 +65,13 @@ final class FaultStrikes {
         }
     }
 
+    /** Returns the client that the last one struck. */
+    int victim() {
+        return victim;
+    }
+
     private boolean strikeLink(int client) {
+        victim = client;
         Route route = scene.routes().get(client);
         return switch (shape) {
             case RESET -> cut(route, Ending.RESET);

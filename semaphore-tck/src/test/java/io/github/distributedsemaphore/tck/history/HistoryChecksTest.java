@@ -180,6 +180,26 @@ class HistoryChecksTest {
         assertThat(HistoryChecks.longestOverlap(history)).isEqualTo(Duration.ofNanos(5));
     }
 
+    /** A fault of one client explains that its slot has a second holder, and neither a third one nor that of a client that met none. */
+    @Test
+    void anOverlapIsExcusedForTheHolderThatAFaultMet() {
+        HeldSlot struck = new HeldSlot(1, 1, 5);
+        HeldSlot next = new HeldSlot(2, 1, 6);
+        History history = new History(
+                1,
+                List.of(
+                        RandomHistories.grant("a", 1, 2, struck),
+                        RandomHistories.grant("b", 3, 4, next),
+                        RandomHistories.release("a", 9, 10, Outcome.OK, struck),
+                        RandomHistories.release("b", 20, 21, Outcome.OK, next)));
+        HistoryChecks.Excuse excuse = (process, from, to) -> process.equals("a") && from == 4 && to == 9;
+        assertThat(HistoryChecks.violationsButRefusals(history, true, excuse)).isEmpty();
+        assertThat(HistoryChecks.violationsButRefusals(history, true, (process, from, to) -> process.equals("b")))
+                .isNotEmpty();
+        History third = history.with(new History(1, List.of(RandomHistories.grant("c", 6, 7, new HeldSlot(3, 1, 7)))));
+        assertThat(HistoryChecks.violationsButRefusals(third, true, excuse)).isNotEmpty();
+    }
+
     @Test
     void whatACorrectSemaphoreDoesIsAccepted() {
         long seed = System.nanoTime();
