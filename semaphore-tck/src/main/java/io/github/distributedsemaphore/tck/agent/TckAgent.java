@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -17,6 +18,9 @@ import java.util.concurrent.Executors;
  */
 public final class TckAgent {
     private static final int ORPHANED = 3;
+
+    /** What may make a client start threads, and ends by itself if it has no time to wait. */
+    private static final Set<String> BRIEF = Set.of("connect", "create", "acquire");
 
     private final PrintStream out;
     private final AgentCommands commands = new AgentCommands();
@@ -54,7 +58,13 @@ public final class TckAgent {
             if (command.equals("halt")) {
                 Runtime.getRuntime().halt(request.get("status").getAsInt());
             }
-            executor.execute(() -> carryOut(command, request));
+            Runnable task = () -> carryOut(command, request);
+            if (BRIEF.contains(command) && !request.has("wait")) {
+                // As the main thread of an application: what a daemon starts is a daemon, and never keeps a JVM alive.
+                new Thread(task, "tck-command").start();
+            } else {
+                executor.execute(task);
+            }
         }
         Runtime.getRuntime().halt(ORPHANED);
     }

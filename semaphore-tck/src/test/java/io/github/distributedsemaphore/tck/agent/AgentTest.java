@@ -3,10 +3,16 @@ package io.github.distributedsemaphore.tck.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.spi.BackendProvider;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.harness.AgentLauncher;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,6 +55,30 @@ class AgentTest {
         process.tell("forget");
         assertThat(process.awaitEnd(Duration.ofSeconds(30))).isZero();
         assertThatThrownBy(agent::kill9).hasMessageContaining("ended with 0 where it was to be killed");
+    }
+
+    /** Makes a thread without a word on whether it is a daemon, and no backend. */
+    public static final class PlainThreads implements BackendProvider {
+        @Override
+        public Set<String> schemes() {
+            return Set.of("plainthreads");
+        }
+
+        @Override
+        public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
+            new Thread(LockSupport::park, "of an adapter").start();
+            throw new IllegalArgumentException("there is no such backend");
+        }
+    }
+
+    @Test
+    void aThreadThatAnAdapterMakesKeepsTheAgentAliveUnlessItIsMadeADaemon() {
+        assertThatThrownBy(() -> agent.connect("plainthreads:", ClientSpec.plain()))
+                .hasMessageContaining("there is no such backend");
+        process.tell("forget");
+        assertThatThrownBy(() -> process.awaitEnd(Duration.ofSeconds(3)))
+                .isInstanceOf(AssertionError.class)
+                .hasMessageContaining("has not ended");
     }
 
     @Test
