@@ -49,6 +49,9 @@ public abstract class AccessRules {
     @Rule("15.1")
     void secretsAreShownNowhere(TckFixture tck) {
         Accounts accounts = tck.accounts();
+        assertThat(accounts.secrets())
+                .as("the secrets of the harness, without which nothing is looked for")
+                .isNotEmpty();
         List<String> seen = new ArrayList<>();
         PrintStream out = System.out;
         PrintStream err = System.err;
