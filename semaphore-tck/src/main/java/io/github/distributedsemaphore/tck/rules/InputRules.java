@@ -156,7 +156,7 @@ public abstract class InputRules {
             permits.add(permit.orElseThrow());
         }
         List<CompletableFuture<Permit>> waiters = HOSTILE.stream()
-                .map(hostile -> waiting.semaphore(start + hostile).acquireAsync(tck.patience()))
+                .map(hostile -> waiting.semaphore(start + hostile).acquireAsync())
                 .toList();
         Pause.millis(tck.quiet().multipliedBy(2).toMillis());
         for (int i = 0; i < HOSTILE.size(); i++) {
