@@ -84,7 +84,8 @@ public abstract class TrafficRules {
                 .as(
                         "messages in %s of a client that holds nothing, on %d connections; one that never held anything sends %d on %d",
                         window, connections(route), signs, connections(quiet))
-                .isLessThanOrEqualTo(perConnection * connections(route));
+                // Of signs that come in equal intervals a window may hold one more than another one that is as long.
+                .isLessThanOrEqualTo((perConnection + 1) * connections(route));
     }
 
     private static long said(Route route) {
