@@ -19,6 +19,10 @@ final class Loss extends OneWay {
         }
         torn.add(line);
         strike();
+        if (isHealed()) {
+            // The end of the fault may have been before this line was noted.
+            line.end(Ending.RESET);
+        }
         return null;
     }
 

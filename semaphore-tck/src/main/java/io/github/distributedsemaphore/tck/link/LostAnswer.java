@@ -43,6 +43,9 @@ final class LostAnswer extends LinkFault {
         strike();
         if (ending != Ending.SILENCE) {
             line.end(ending);
+        } else if (isHealed()) {
+            // The end of the fault may have been before this line was noted.
+            line.end(Ending.RESET);
         }
         return null;
     }

@@ -135,13 +135,15 @@ abstract class ProxyPort implements AutoCloseable {
     private void connect(Socket client) {
         Socket upstream = new Socket();
         Line line = new Line(this, client, upstream);
+        // First of all: a cut that comes from now on ends it, and a fault that was there before is asked about it.
+        lines.add(line);
         try {
-            boolean admitted = faults.stream().allMatch(LinkFault::admits);
+            boolean admitted = admits();
             if (admitted) {
                 client.setTcpNoDelay(true);
                 upstream.setTcpNoDelay(true);
                 upstream.connect(server, 5_000);
-                lines.add(line);
+                admitted = admits();
             }
             if (!admitted || listening.isClosed()) {
                 ended(line);
@@ -151,8 +153,13 @@ abstract class ProxyPort implements AutoCloseable {
             }
         } catch (IOException e) {
             // The server is not there, and the client learns it in the only way that there is.
+            ended(line);
             line.end(Ending.RESET);
         }
+    }
+
+    private boolean admits() {
+        return faults.stream().allMatch(LinkFault::admits);
     }
 
     byte[] through(Line line, Direction direction, byte[] bytes) throws IOException {
