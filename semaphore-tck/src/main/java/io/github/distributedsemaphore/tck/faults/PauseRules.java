@@ -69,8 +69,7 @@ public abstract class PauseRules {
         long stopped = System.nanoTime();
         Permit successor = tck.home()
                 .semaphore(name)
-                .acquire(tck.scaled(tck.guarantees().detectionMax())
-                        .plus(tck.guarantees().callBound()));
+                .acquire(tck.scaled(tck.guarantees().detectionMax()).plus(tck.patience()));
         long granted = System.nanoTime();
         tck.assertWithin(Bound.DETECTION, tck.guarantees().detectionMax(), stopped, granted);
         agent.resume();

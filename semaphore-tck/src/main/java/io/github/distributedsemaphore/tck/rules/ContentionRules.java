@@ -54,11 +54,12 @@ public abstract class ContentionRules {
             }));
         }
         DistributedSemaphore alone = tck.client().semaphore(name);
-        Duration bound = tck.guarantees().wakeUpBound().plus(tck.quiet()).multipliedBy(TURNS);
+        Duration bound =
+                tck.scaled(tck.guarantees().wakeUpBound()).plus(tck.quiet()).multipliedBy(TURNS);
         long since = System.nanoTime();
         try {
             for (int turn = 1; turn <= TURNS; turn++) {
-                Optional<Permit> permit = alone.tryAcquire(tck.scaled(bound));
+                Optional<Permit> permit = alone.tryAcquire(bound.plus(tck.patience()));
                 assertThat(permit.isPresent() && !tck.isOver(bound, since))
                         .as("turn %d of one thread, beside a client of three, within %s", turn, bound)
                         .isTrue();

@@ -241,10 +241,12 @@ public abstract class ReleaseRules {
         if (tck.has(Capability.CRASH_RELEASE)) {
             Duration bound =
                     tck.guarantees().detectionMax().plus(tck.guarantees().wakeUpBound());
-            Optional<Permit> next = tck.home().semaphore(name).tryAcquire(tck.scaled(bound));
-            assertThat(next)
+            long since = System.nanoTime();
+            Optional<Permit> next =
+                    tck.home().semaphore(name).tryAcquire(tck.scaled(bound).plus(tck.patience()));
+            assertThat(next.isPresent() && !tck.isOver(tck.scaled(bound), since))
                     .as("the slot of an aborted client is not free within the declared detection bound")
-                    .isPresent();
+                    .isTrue();
             next.orElseThrow().release();
         }
     }

@@ -72,7 +72,12 @@ public final class Observer {
     /** Takes a slot as soon as it is free, which must be within the detection time and what calls take. */
     public Permit takeOver(String otherwise) throws InterruptedException {
         Duration bound = tck.scaled(settling(tck));
-        return semaphore.tryAcquire(bound).orElseThrow(() -> new AssertionError(otherwise + ": not within " + bound));
+        long since = System.nanoTime();
+        Optional<Permit> permit = semaphore.tryAcquire(bound.plus(tck.patience()));
+        if (permit.isEmpty() || tck.isOver(bound, since)) {
+            throw new AssertionError(otherwise + ": not within " + bound);
+        }
+        return permit.get();
     }
 
     /** Asks until the backend answers. */
