@@ -354,12 +354,20 @@ class KitTest {
     }
 
     static class CannotConnect extends Case {
+        private static volatile boolean closed;
+
         @Override
         public SemaphoreTckHarness harness() {
             return new MemoryHarness(patient(MemoryServer.ALL)) {
                 @Override
                 public SemaphoreClient connect(ClientSpec spec) {
                     throw new BackendAccessException("the password is wrong", null);
+                }
+
+                @Override
+                public void close() {
+                    closed = true;
+                    super.close();
                 }
             };
         }
@@ -389,6 +397,7 @@ class KitTest {
                                 EventConditions.abortedWithReason(
                                         message(text -> text.startsWith("the kit could not start")
                                                 && text.endsWith("the password is wrong")))));
+        assertThat(CannotConnect.closed).isTrue();
     }
 
     static class IsWrong extends Case {

@@ -32,6 +32,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /** One run of the kit over one harness: what all its tests share. Thread-safe. */
 public final class TckRun implements AutoCloseable {
@@ -73,18 +74,31 @@ public final class TckRun implements AutoCloseable {
         this.nameSpace = "tck" + Long.toString(ProcessHandle.current().pid(), 36) + "-" + RUNS.incrementAndGet() + "-"
                 + Long.toString(System.currentTimeMillis() % 100_000_000, 36);
         this.agents = harness.agents().map(AgentPool::new);
-        this.janitor = harness.connect(ClientSpec.plain());
+        this.janitor = orEnd(() -> harness.connect(ClientSpec.plain()));
+        this.quietHold = orEnd(() -> begin(whole));
+        this.hygiene = new Hygiene(this);
+        OPEN.add(this);
+    }
+
+    private <T> T orEnd(Supplier<T> step) {
         try {
-            warmUp();
-            quietHold = whole ? Optional.of(new QuietHold(this, janitor)) : Optional.empty();
+            return step.get();
         } catch (RuntimeException | Error e) {
             heartbeat.close();
-            janitor.close();
             closeHarness();
             throw e;
         }
-        this.hygiene = new Hygiene(this);
-        OPEN.add(this);
+    }
+
+    private Optional<QuietHold> begin(boolean whole) {
+        try {
+            warmUp();
+            return whole ? Optional.of(new QuietHold(this, janitor)) : Optional.empty();
+        } catch (RuntimeException | Error e) {
+            abandon();
+            janitor.close();
+            throw e;
+        }
     }
 
     public static void abandonAll() {
