@@ -92,7 +92,13 @@ public abstract class Outage {
                     @Override
                     End begin() {
                         List<Long> processes = server.processes();
-                        processes.forEach(Signals::stop);
+                        try {
+                            processes.forEach(Signals::stop);
+                        } catch (RuntimeException | Error e) {
+                            // It is the server of all tests. What was not stopped only hears what it need not.
+                            processes.forEach(Signals::resume);
+                            throw e;
+                        }
                         return () -> processes.forEach(Signals::resume);
                     }
                 };
