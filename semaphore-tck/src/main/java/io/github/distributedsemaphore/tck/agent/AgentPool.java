@@ -44,8 +44,13 @@ public final class AgentPool implements AutoCloseable {
 
     private synchronized AgentProcess next() {
         AgentProcess taken = ready.isEmpty() ? new AgentProcess(launcher) : ready.removeFirst();
-        while (ready.size() < AHEAD) {
-            ready.addLast(new AgentProcess(launcher));
+        try {
+            while (ready.size() < AHEAD) {
+                ready.addLast(new AgentProcess(launcher));
+            }
+        } catch (RuntimeException | Error e) {
+            ready.addFirst(taken);
+            throw e;
         }
         return taken;
     }

@@ -54,6 +54,8 @@ final class AgentProcess {
         command.add(TckAgent.class.getName());
         try {
             complaints = Files.createTempFile("tck-agent", ".log");
+            // For an agent that does not start, or does not end in time.
+            complaints.toFile().deleteOnExit();
             ProcessBuilder builder = new ProcessBuilder(command).redirectError(complaints.toFile());
             builder.environment().put("CLASSPATH", launcher.classPath());
             process = builder.start();

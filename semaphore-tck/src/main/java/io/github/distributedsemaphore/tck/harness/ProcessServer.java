@@ -338,7 +338,14 @@ public final class ProcessServer implements AutoCloseable {
                 Files.deleteIfExists(file);
             }
         } catch (NoSuchFileException e) {
-            // It went meanwhile, as was wanted.
+            // It went meanwhile, as was wanted. What is left is looked for anew.
+            delete(folder);
+        } catch (UncheckedIOException e) {
+            // A walk says so of a folder that went.
+            if (!(e.getCause() instanceof NoSuchFileException)) {
+                throw e;
+            }
+            delete(folder);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

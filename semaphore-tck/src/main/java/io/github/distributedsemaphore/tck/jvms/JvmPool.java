@@ -73,10 +73,16 @@ public final class JvmPool implements AutoCloseable {
         JvmPool pool = new JvmPool(
                 settings.reports().resolve(testClass.getRequiredTestClass().getSimpleName()));
         List<String> ids = tests.stream().map(TestIdentifier::getUniqueId).toList();
-        for (int number = 1; number <= jvms; number++) {
-            SectionShare share = new SectionShare(pool.folder, number, jvms);
-            share.reserve(sections.get(number - 1));
-            pool.start(number, new KitJvm.Job(ids, parameters(plan, settings, share), properties()));
+        try {
+            for (int number = 1; number <= jvms; number++) {
+                SectionShare share = new SectionShare(pool.folder, number, jvms);
+                share.reserve(sections.get(number - 1));
+                pool.start(number, new KitJvm.Job(ids, parameters(plan, settings, share), properties()));
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            // Nobody would watch those that did start.
+            pool.processes.forEach(Process::destroy);
+            throw e;
         }
         return Optional.of(pool);
     }
