@@ -247,19 +247,10 @@ public abstract class RestartRules {
         Route route = tck.route(server);
         String name = tck.uniqueName();
         client(tck, server).admin().create(name, 3);
-        List<DistributedSemaphore> crowd = new ArrayList<>();
-        for (int i = 0; i < tck.rounds(30, 8); i++) {
-            crowd.add(route.client().semaphore(name));
-        }
-        for (DistributedSemaphore member : crowd) {
-            Observer.assertWorks(tck, member);
-        }
+        List<DistributedSemaphore> crowd = crowd(tck, route, name, tck.rounds(30, 8));
         List<Permit> held = new ArrayList<>();
         crowd.subList(0, 3).forEach(member -> held.addAll(tck.take(member, 1)));
-        for (DistributedSemaphore member : crowd) {
-            // One that nobody awaits: what it does when the backend is gone is what is measured.
-            Future<?> unused = member.acquireAsync(Duration.ofSeconds(1)).thenAccept(Permit::close);
-        }
+        crowd.forEach(RestartRules::startToWait);
         again(server, ServerControl::kill, () -> assertNoStorm(tck, route, crowd.size()));
         for (DistributedSemaphore member : crowd.subList(3, crowd.size())) {
             Attempt.of(tck, "availablePermits", () -> comesBack(member))
@@ -270,6 +261,43 @@ public abstract class RestartRules {
             Observer.assertWorks(tck, member);
         }
         assertConserved(tck, client(tck, server).semaphore(name), 3);
+    }
+
+    /** Many clients that try without a pause share the processors, so that none of them tries often. */
+    @Test
+    @Rule("13.10")
+    void aFewClientsTryToComeBackWithPauses(TckFixture tck) throws Exception {
+        ServerControl server = tck.server();
+        Route route = tck.route(server);
+        String name = tck.uniqueName();
+        client(tck, server).admin().create(name, 1);
+        List<DistributedSemaphore> few = crowd(tck, route, name, 3);
+        List<Permit> held = tck.take(few.get(0), 1);
+        few.forEach(RestartRules::startToWait);
+        again(server, ServerControl::kill, () -> assertNoStorm(tck, route, few.size()));
+        for (DistributedSemaphore member : few.subList(1, 3)) {
+            Attempt.of(tck, "availablePermits", () -> comesBack(member))
+                    .endedWithin(Observer.settling(tck).multipliedBy(2));
+        }
+        held.forEach(Permit::close);
+        assertConserved(tck, client(tck, server).semaphore(name), 1);
+    }
+
+    private static List<DistributedSemaphore> crowd(TckFixture tck, Route route, String name, int size)
+            throws Exception {
+        List<DistributedSemaphore> crowd = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            crowd.add(route.client().semaphore(name));
+        }
+        for (DistributedSemaphore member : crowd) {
+            Observer.assertWorks(tck, member);
+        }
+        return crowd;
+    }
+
+    /** Nobody awaits the end: what a waiter does when the backend is gone is what is measured. */
+    private static void startToWait(DistributedSemaphore member) {
+        Future<?> unused = member.acquireAsync(Duration.ofSeconds(1)).thenAccept(Permit::close);
     }
 
     private static int comesBack(DistributedSemaphore semaphore) {
