@@ -256,7 +256,7 @@ final class ExchangeLoop {
 
     /** The first in the queue hear of what became free, unless they did so with the transaction. */
     void hint(Attempt attempt, View view) {
-        int free = view.slotsRead() ? Math.min(view.free().size(), attempt.freed()) : attempt.freed();
+        int free = freeForOthers(attempt, view);
         if (free > 0 && planner.othersWait(view)) {
             CommandBatch batch = new CommandBatch();
             List<String> first = view.others(liveness.client()).stream()
@@ -270,6 +270,15 @@ final class ExchangeLoop {
         if (attempt.hasHinted()) {
             wire.queueMoves();
         }
+    }
+
+    /** Two releases may both have told the first in the queue, which takes one slot and passes the other on. */
+    private static int freeForOthers(Attempt attempt, View view) {
+        if (!view.slotsRead()) {
+            return attempt.freed();
+        }
+        boolean passesOn = attempt.isForWaiters() && !attempt.taken().isEmpty();
+        return Math.min(view.free().size(), Math.max(attempt.freed(), passesOn ? 1 : 0));
     }
 
     ExchangeResult result(Attempt attempt, View view) {
