@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** The adapter is wrong. The issues are of the projects where something like it happened. */
 @SuppressWarnings("ImmutableEnumChecker") // recipes, which keep nothing
@@ -26,6 +27,16 @@ enum SpiMutant implements Mutant {
         }
         return call.proceed();
     }),
+
+    /** Of the clients that are told at about the same time one hears it. */
+    A_HINT_REACHES_ONE_CLIENT(
+            LivenessRules.class, "2.1", "two releases serve two of three waiters", Variants.LONG, call -> {
+                if (call.is(BackendSession.class, "watch")) {
+                    Runnable hint = call.argument(0, Runnable.class);
+                    return call.proceedWith((Runnable) () -> once(hint));
+                }
+                return call.proceed();
+            }),
 
     /** Each request takes seconds: hashicorp/consul #1006. */
     REQUESTS_ARE_SLOW(TimeoutRules.class, "3.1", "OPERATION took", call -> {
@@ -83,6 +94,15 @@ enum SpiMutant implements Mutant {
         }
         return right;
     });
+
+    private static final AtomicLong LAST_HINT = new AtomicLong();
+
+    private static void once(Runnable hint) {
+        long now = System.nanoTime();
+        if (now - LAST_HINT.getAndSet(now) > Duration.ofMillis(200).toNanos()) {
+            hint.run();
+        }
+    }
 
     private final Recipe recipe;
 
