@@ -54,6 +54,14 @@ record Control(int limit, int slots, long base, String server, String changes) {
         String base = fields.get(3).textOrNull();
         String server = fields.get(4).textOrNull();
         String changes = fields.get(5).textOrNull();
+        if (RedisLayout.FORMER_FORMAT.equals(format)) {
+            throw new IncompatibleStateException(
+                    layout.what() + ": the Redis hash " + layout.control() + " has format '" + format
+                            + "' of an earlier version, this version knows '" + RedisLayout.FORMAT
+                            + "' only; nothing was changed. End the programs that use the earlier version, then destroy the"
+                            + " semaphore with this version and create it again with limit " + limit,
+                    null);
+        }
         if (!RedisLayout.FORMAT.equals(format)) {
             throw damaged(layout, "format '" + format + "', this version knows '" + RedisLayout.FORMAT + "' only");
         }

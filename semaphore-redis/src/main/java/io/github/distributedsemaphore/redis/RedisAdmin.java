@@ -196,6 +196,9 @@ final class RedisAdmin implements BackendAdmin {
             }
             CommandBatch transaction = new CommandBatch().multi();
             transaction.add(RedisVerb.DEL, layout.control(), layout.waiters());
+            if (RedisLayout.FORMER_FORMAT.equals(found.map().get(RedisLayout.FORMAT_FIELD))) {
+                layout.formerKeys().forEach(key -> transaction.add(RedisVerb.DEL, key));
+            }
             if (!commit(transaction, layout, wire, deadline)) {
                 return null;
             }

@@ -17,6 +17,9 @@ final class RedisLayout {
     /** The version of this layout; another one is refused. */
     static final String FORMAT = "2";
 
+    /** The version before, which kept all holds in one hash. */
+    static final String FORMER_FORMAT = "1";
+
     /** Fields of {@link #control}. */
     static final String FORMAT_FIELD = "format";
 
@@ -108,6 +111,11 @@ final class RedisLayout {
      */
     String waiters() {
         return waiters;
+    }
+
+    /** The keys of {@link #FORMER_FORMAT} that have no counterpart. */
+    List<String> formerKeys() {
+        return List.of(tag + ":h", tag + ":m");
     }
 
     /** The keys that outlive the control as long as one of these clients holds a slot. */
