@@ -87,6 +87,20 @@ class StateTest {
         assertThat(takeHolds(other, 2)).hasSize(2);
     }
 
+    @Test
+    void dataOfAnEarlierFormatAreRefusedWithWhatToDoAboutThem() {
+        commands.hset(layout.control(), "format", "1");
+        String holds = layout.control().replaceAll("c$", "h");
+        commands.hset(holds, "1", "a hold of format 1");
+
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(IncompatibleStateException.class)
+                .hasMessageContaining("format '1' of an earlier version")
+                .hasMessageContaining("destroy the semaphore with this version and create it again with limit 3");
+        assertThat(admin.destroy("jobs")).isTrue();
+        assertThat(commands.exists(holds)).isZero();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"c", "f", "e", "l", "w"})
     void aForeignKeyIsRefusedAndLeftAsItIs(String kind) {
