@@ -218,9 +218,17 @@ class RedisTckTest extends SemaphoreTck {
 
         @Override
         public void remove(String name) {
-            List<String> keys = commands().keys("{" + prefix + ":" + name + "}*");
+            List<String> keys = keysOf(name);
             require(!keys.isEmpty());
-            commands().del(keys.toArray(String[]::new));
+            while (!keys.isEmpty()) {
+                commands().del(keys.toArray(String[]::new));
+                // A client that waits may have written one since they were listed.
+                keys = keysOf(name);
+            }
+        }
+
+        private List<String> keysOf(String name) {
+            return commands().keys("{" + prefix + ":" + name + "}*");
         }
 
         private static void require(boolean effect) {
