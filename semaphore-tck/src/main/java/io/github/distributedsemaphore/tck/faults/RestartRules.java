@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -38,6 +39,9 @@ import org.junit.jupiter.api.Test;
 public abstract class RestartRules {
     /** The most attempts to connect that one client may make in a second in which the backend is away. */
     private static final int STORM = 100;
+
+    /** Few clients, one of which holds nothing. */
+    private static final int FEW = 4;
 
     /** For subclasses. */
     protected RestartRules() {}
@@ -243,16 +247,32 @@ public abstract class RestartRules {
     @Test
     @Rule("13.10")
     void afterARestartManyClientsComeBackWithoutAStorm(TckFixture tck) throws Exception {
+        // Many that try without a pause share the processors, so that none of them tries often.
+        for (int size : IntStream.of(FEW, tck.rounds(30, FEW)).distinct().toArray()) {
+            comeBackWithoutAStorm(tck, size);
+        }
+    }
+
+    private void comeBackWithoutAStorm(TckFixture tck, int size) throws Exception {
         ServerControl server = tck.server();
         Route route = tck.route(server);
         String name = tck.uniqueName();
         client(tck, server).admin().create(name, 3);
-        List<DistributedSemaphore> crowd = crowd(tck, route, name, tck.rounds(30, 8));
+        List<DistributedSemaphore> crowd = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            crowd.add(route.client().semaphore(name));
+        }
+        for (DistributedSemaphore member : crowd) {
+            Observer.assertWorks(tck, member);
+        }
         List<Permit> held = new ArrayList<>();
         crowd.subList(0, 3).forEach(member -> held.addAll(tck.take(member, 1)));
-        crowd.forEach(RestartRules::startToWait);
-        again(server, ServerControl::kill, () -> assertNoStorm(tck, route, crowd.size()));
-        for (DistributedSemaphore member : crowd.subList(3, crowd.size())) {
+        for (DistributedSemaphore member : crowd) {
+            // One that nobody awaits: what it does when the backend is gone is what is measured.
+            Future<?> unused = member.acquireAsync(Duration.ofSeconds(1)).thenAccept(Permit::close);
+        }
+        again(server, ServerControl::kill, () -> assertNoStorm(tck, route, size));
+        for (DistributedSemaphore member : crowd.subList(3, size)) {
             Attempt.of(tck, "availablePermits", () -> comesBack(member))
                     .endedWithin(Observer.settling(tck).multipliedBy(2));
         }
@@ -261,43 +281,6 @@ public abstract class RestartRules {
             Observer.assertWorks(tck, member);
         }
         assertConserved(tck, client(tck, server).semaphore(name), 3);
-    }
-
-    /** Many clients that try without a pause share the processors, so that none of them tries often. */
-    @Test
-    @Rule("13.10")
-    void aFewClientsTryToComeBackWithPauses(TckFixture tck) throws Exception {
-        ServerControl server = tck.server();
-        Route route = tck.route(server);
-        String name = tck.uniqueName();
-        client(tck, server).admin().create(name, 1);
-        List<DistributedSemaphore> few = crowd(tck, route, name, 3);
-        List<Permit> held = tck.take(few.get(0), 1);
-        few.forEach(RestartRules::startToWait);
-        again(server, ServerControl::kill, () -> assertNoStorm(tck, route, few.size()));
-        for (DistributedSemaphore member : few.subList(1, 3)) {
-            Attempt.of(tck, "availablePermits", () -> comesBack(member))
-                    .endedWithin(Observer.settling(tck).multipliedBy(2));
-        }
-        held.forEach(Permit::close);
-        assertConserved(tck, client(tck, server).semaphore(name), 1);
-    }
-
-    private static List<DistributedSemaphore> crowd(TckFixture tck, Route route, String name, int size)
-            throws Exception {
-        List<DistributedSemaphore> crowd = new ArrayList<>();
-        for (int i = 0; i < size; i++) {
-            crowd.add(route.client().semaphore(name));
-        }
-        for (DistributedSemaphore member : crowd) {
-            Observer.assertWorks(tck, member);
-        }
-        return crowd;
-    }
-
-    /** Nobody awaits the end: what a waiter does when the backend is gone is what is measured. */
-    private static void startToWait(DistributedSemaphore member) {
-        Future<?> unused = member.acquireAsync(Duration.ofSeconds(1)).thenAccept(Permit::close);
     }
 
     private static int comesBack(DistributedSemaphore semaphore) {
