@@ -92,7 +92,8 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
 
     private static void requireStill(String what, long start, BooleanSupplier stays) {
         if (!stays.getAsBoolean()) {
-            throw new AssertionError("after " + Duration.ofNanos(System.nanoTime() - start) + " no longer so: " + what);
+            throw new AssertionError("expected to stay true, but was false after "
+                    + Duration.ofNanos(System.nanoTime() - start) + ": " + what);
         }
     }
 
