@@ -20,9 +20,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -49,6 +52,7 @@ class SideBySideTest {
                                 .selectors(selectClass(testClass))
                                 .configurationParameter("tck.reports", folder.toString())
                                 .configurationParameter("tck.seed", "42")
+                                .configurationParameter("tck.patience", "500ms")
                                 .build(),
                         new TestExecutionListener() {
                             @Override
@@ -201,5 +205,48 @@ class SideBySideTest {
         assertThat(ended.get("1.2 lives").getStatus()).isEqualTo(TestExecutionResult.Status.SUCCESSFUL);
         assertThat(message(ended.get("1.1 dies"))).startsWith("the JVM that took this test ended before it");
         assertThat(message(ended.get("SideBySideTest$Dying"))).startsWith("a JVM of the kit ended with 7");
+    }
+
+    /** A call that does not return, and that an interrupt does not end. */
+    static class Hanging extends KitTest.Case {
+        @Override
+        public int jvms() {
+            return 2;
+        }
+
+        @Nested
+        class Deaf extends KitTest.Case {
+            @Test
+            @Rule("1.1")
+            @Timeout(value = 100, unit = TimeUnit.MILLISECONDS)
+            void waitsForEver(TckFixture tck) {
+                tck.home();
+                while (true) {
+                    LockSupport.park();
+                    boolean unused = Thread.interrupted();
+                }
+            }
+        }
+
+        @Nested
+        class Alive extends KitTest.Case {
+            @Test
+            @Rule("1.2")
+            void lives(TckFixture tck) {
+                tck.home();
+            }
+        }
+    }
+
+    @Test
+    void aTestThatItsTimeoutDoesNotEndFails() {
+        Map<String, TestExecutionResult> ended = run(Hanging.class);
+
+        assertThat(ended.get("1.2 lives").getStatus()).isEqualTo(TestExecutionResult.Status.SUCCESSFUL);
+        assertThat(message(ended.get("1.1 waits for ever")))
+                .startsWith("the test has not ended PT0.5S after its time-out");
+        assertThat(ended.get("1.1 waits for ever").getThrowable().orElseThrow().getCause())
+                .hasMessageContaining("SideBySideTest$Hanging$Deaf.waitsForEver");
+        assertThat(message(ended.get("SideBySideTest$Hanging"))).startsWith("a JVM of the kit ended with 3");
     }
 }

@@ -4,13 +4,18 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqu
 
 import com.google.gson.Gson;
 import io.github.distributedsemaphore.tck.run.TckRun;
+import io.github.distributedsemaphore.tck.run.ThreadDump;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -23,6 +28,14 @@ import org.junit.platform.launcher.core.LauncherFactory;
  * it ends. Its standard output has a line for each test.
  */
 public final class KitJvm {
+    /** The tests that have ended, by their unique ids. */
+    private static final Set<String> ENDED = ConcurrentHashMap.newKeySet();
+
+    /** How this JVM ends where a test does not. */
+    private static final int HANGS = 3;
+
+    private static final PrintStream OUTCOMES = System.out;
+
     private KitJvm() {}
 
     /**
@@ -47,7 +60,7 @@ public final class KitJvm {
      * @throws IOException if it is told nothing
      */
     public static void main(String[] arguments) throws IOException {
-        PrintStream outcomes = System.out;
+        PrintStream outcomes = OUTCOMES;
         System.setOut(System.err);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Job job = Job.GSON.fromJson(in.readLine(), Job.class);
@@ -71,6 +84,29 @@ public final class KitJvm {
         System.exit(1);
     }
 
+    /**
+     * Ends this JVM if a test goes on although its time-out has interrupted it. Such a test waits in a call that an interrupt does not
+     * end, say a release, and nothing else would end the run.
+     *
+     * @param test its unique id
+     * @param thread that runs it
+     * @param patience how long it may still take
+     */
+    public static void endUnlessOver(String test, Thread thread, Duration patience) {
+        Thread waiting = new Thread(
+                () -> {
+                    LockSupport.parkNanos(patience.toNanos());
+                    if (!ENDED.contains(test)) {
+                        OUTCOMES.println(TestOutcome.hanging(test, patience, ThreadDump.of(thread))
+                                .toLine());
+                        System.exit(HANGS);
+                    }
+                },
+                "tck-jvm-patience");
+        waiting.setDaemon(true);
+        waiting.start();
+    }
+
     private static void run(Job job, PrintStream outcomes) {
         LauncherConfig plain = LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
@@ -82,6 +118,7 @@ public final class KitJvm {
         LauncherFactory.create(plain).execute(request.build(), new TestExecutionListener() {
             @Override
             public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+                ENDED.add(test.getUniqueId());
                 if (test.isTest() || result.getStatus() == TestExecutionResult.Status.FAILED) {
                     outcomes.println(TestOutcome.of(test, result).toLine());
                 }

@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.time.Duration;
 import java.util.Optional;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestExecutionResult.Status;
@@ -31,6 +32,12 @@ record TestOutcome(String id, boolean test, Status status, String message, Strin
                 .map(String::valueOf)
                 .orElse("");
         return new TestOutcome(test.getUniqueId(), test.isTest(), result.getStatus(), message, trace.toString());
+    }
+
+    static TestOutcome hanging(String id, Duration patience, String thread) {
+        String message = "the test has not ended " + patience
+                + " after its time-out, so this JVM of the kit ended; its cause shows the call that does not return";
+        return new TestOutcome(id, true, Status.FAILED, message, thread);
     }
 
     /** Empty if it is none. */

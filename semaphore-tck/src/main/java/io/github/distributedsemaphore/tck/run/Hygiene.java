@@ -23,6 +23,7 @@ public final class Hygiene {
     private static final List<String> OWN_THREADS = List.of(
             "tck-agent",
             "tck-heartbeat",
+            "tck-jvm",
             "tck-proxy",
             "process reaper",
             "ForkJoinPool.commonPool",

@@ -13,6 +13,11 @@ public final class ThreadDump {
         return String.join("\n", threads.values());
     }
 
+    /** Says what a thread is doing. */
+    public static String of(Thread thread) {
+        return one(thread, thread.getStackTrace());
+    }
+
     static String one(Thread thread, StackTraceElement[] stack) {
         StringBuilder text = new StringBuilder();
         text.append('"').append(thread.getName()).append("\" ").append(thread.getState());
