@@ -320,6 +320,13 @@ class PlantedBugsTest {
                     "LocalSession.java",
                     "Call.withoutWaiting()",
                     "Call.within(settings.timeout())"),
+            in(
+                    "a renewal does not see that the table was replaced",
+                    "6.8",
+                    "two quiet holders are notified that the stored state was removed",
+                    "LocalSession.java",
+                    "if (table != null && table.isInPlace()) {",
+                    "if (table != null) {"),
             PlantedBug.of(
                     "awaitReleased is deaf to interrupts",
                     "3.4",

@@ -41,7 +41,22 @@ class PlantedBugsTest {
                     "for (String semaphore : members.keySet()) { in.queueBind(queue, EXCHANGE, semaphore); }",
                     "",
                     "// Opening binds as well. open(); return; }",
-                    "open(); present = post; } if (present == null) { return; }"));
+                    "open(); present = post; } if (present == null) { return; }"),
+            in(
+                    "administration that is refused leaves its connection",
+                    "15.2",
+                    "more refused calls of each kind leave no threads",
+                    "AdminMutex.java",
+                    "if (!taken) { connection.close(budget.end()); }",
+                    "if (!taken) { LOG.debug(\"the mutex was not taken\"); }"),
+            PlantedBug.of(
+                    "the renewal that finds no session is the last",
+                    "6.1",
+                    "a permit that was taken after a long cut is renewed",
+                    "semaphore-api",
+                    "internal/SessionKeeper.java",
+                    "if (current == null || asked.isEmpty()) { renewing = false; return; }",
+                    "if (current == null) { return; } if (asked.isEmpty()) { renewing = false; return; }"));
 
     @TempDir
     Path folder;

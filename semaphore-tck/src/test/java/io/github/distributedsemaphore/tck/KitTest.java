@@ -165,6 +165,47 @@ class KitTest {
         }
     }
 
+    /** The second one replaces the thread that the first one left, and the third one adds one. */
+    @TestMethodOrder(MethodOrderer.MethodName.class)
+    static class ReplacesAThread extends Case {
+        private static final CountDownLatch END_OF_FIRST = new CountDownLatch(1);
+        private static final CountDownLatch END = new CountDownLatch(1);
+
+        @Test
+        @Rule("16.1")
+        void first(TckFixture tck) {
+            tck.home();
+            startWaiting("of-a-connection", END_OF_FIRST);
+            throw new AssertionError("on purpose");
+        }
+
+        @Test
+        @Rule("16.1")
+        void second(TckFixture tck) {
+            tck.home();
+            END_OF_FIRST.countDown();
+            startWaiting("of-a-connection", END);
+        }
+
+        @Test
+        @Rule("16.1")
+        void third(TckFixture tck) {
+            tck.home();
+            startWaiting("of-a-connection", END);
+        }
+    }
+
+    @Test
+    void aThreadInPlaceOfOneThatEndedIsNotLeft() {
+        try {
+            Events events = run(ReplacesAThread.class);
+            assertThat(events.failed().count()).isEqualTo(2);
+            events.succeeded().assertThatEvents().haveExactly(1, event(test("second")));
+        } finally {
+            ReplacesAThread.END.countDown();
+        }
+    }
+
     static class LeavesAPool extends Case {
         private static final ExecutorService POOL = Executors.newCachedThreadPool();
 

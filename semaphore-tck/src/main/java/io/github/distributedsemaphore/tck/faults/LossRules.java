@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.SemaphoreListener;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -389,5 +390,30 @@ public abstract class LossRules {
         tck.home().admin().create(name, 1);
         held.close();
         tck.assertFree(name, 1);
+    }
+
+    /** Nobody else in the holder's process calls the backend, where the one might notice it for the other. */
+    @Test
+    @Rule({"6.8", "12.6"})
+    void aQuietHolderLearnsThatTheStateWasRemovedAlsoIfItIsThereAgain(TckFixture tck) {
+        Agent other = tck.agent();
+        List<String> names = List.of(tck.create(1), tck.create(1));
+        CountDownLatch told = new CountDownLatch(2);
+        List<Permit> held = new ArrayList<>();
+        for (String name : names) {
+            held.addAll(tck.take(tck.home().semaphore(name), 1));
+            held.get(held.size() - 1).onLost(loss -> told.countDown());
+        }
+        names.forEach(tck.state()::wipe);
+        assertThat(other.create(names.get(1), 1)).isTrue();
+        tck.await(
+                "two quiet holders are notified that the stored state was removed, of which one is there again",
+                tck.guarantees().lossNoticeBound(),
+                () -> told.getCount() == 0);
+        assertThat(held).extracting(Permit::verify).containsOnly(Verification.LOST);
+        other.release(other.take(names.get(1)));
+        held.forEach(Permit::close);
+        tck.home().admin().create(names.get(0), 1);
+        names.forEach(name -> tck.assertFree(name, 1));
     }
 }

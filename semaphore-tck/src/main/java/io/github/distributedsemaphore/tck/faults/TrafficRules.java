@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
@@ -12,8 +13,10 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
@@ -142,6 +145,31 @@ public abstract class TrafficRules {
                 .isLessThanOrEqualTo(most);
         assertHandsOverWithNoMore(tck, route, semaphore, passed);
         assertRenewsNoMoreThanOthers(tck, route, client);
+    }
+
+    /** A client whose session ended under a hold has to begin its renewals again. */
+    @Test
+    @Rule({"6.1", "2.11"})
+    void whatIsTakenAfterALongCutIsRenewed(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Permit lost = semaphore.acquire(tck.patience());
+        Duration validity = tck.validity(lost.validUntil());
+        Duration time = validity.plus(validity.dividedBy(5));
+        LongHolds.assumeTimeFor(tck, time);
+        LinkFault refusal = route.proxy().refuse();
+        route.proxy().cut(Ending.RESET);
+        tck.await("a holder that was cut off has lost its permit", Observer.settling(tck), () -> !lost.isValid());
+        // Until a renewal was due that found nothing to renew, and more.
+        Pause.millis(validity.dividedBy(2).toMillis());
+        refusal.heal();
+        Permit held = semaphore.acquire(tck.patience());
+        tck.proveHeld("a permit that was taken after a long cut is renewed", time, validity, held::isValid);
+        assertThat(held.verify()).isEqualTo(Verification.HELD);
+        held.close();
+        lost.close();
+        tck.assertFree(name, 2);
     }
 
     /** The bytes that passed each way. */

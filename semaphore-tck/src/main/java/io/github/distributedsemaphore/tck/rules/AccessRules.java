@@ -42,6 +42,8 @@ public abstract class AccessRules {
     /** More than one request, with those that come while it is under way. */
     private static final int CALLS = 20;
 
+    private static final int REFUSALS = 5;
+
     /** For subclasses. */
     protected AccessRules() {}
 
@@ -178,7 +180,7 @@ public abstract class AccessRules {
     }
 
     @Test
-    @Rule("15.2")
+    @Rule({"15.2", "16.1"})
     void aMissingRightIsRefusedAndChangesNothing(TckFixture tck) {
         Accounts accounts = tck.accounts();
         String name = tck.create(2);
@@ -198,6 +200,7 @@ public abstract class AccessRules {
                     .isInstanceOf(BackendAccessException.class);
             tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound(), System.nanoTime() - start);
         });
+        assertRefusalsLeaveNoThreads(tck, attempts);
         assertThat(tck.home().admin().describe(name))
                 .as("what was not to be changed")
                 .contains(before);
@@ -205,6 +208,19 @@ public abstract class AccessRules {
                 .as("what was not to be created")
                 .isEmpty();
         tck.assertFree(name, 2);
+    }
+
+    /** What a refused call leaves open ends with its client, and until then there is more of it with each call. */
+    private static void assertRefusalsLeaveNoThreads(TckFixture tck, Map<String, ThrowingCallable> attempts) {
+        int before = Thread.getAllStackTraces().size();
+        attempts.forEach((what, attempt) -> {
+            for (int i = 0; i < REFUSALS; i++) {
+                assertThat(catchThrowable(attempt)).as(what).isInstanceOf(BackendAccessException.class);
+            }
+        });
+        tck.await(
+                REFUSALS + " more refused calls of each kind leave no threads: there were " + before + " before",
+                () -> Thread.getAllStackTraces().size() < before + REFUSALS);
     }
 
     /** Calls that wait share requests, and the refusal of one request is an answer to each of them. */

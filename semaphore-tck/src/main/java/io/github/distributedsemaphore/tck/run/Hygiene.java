@@ -37,7 +37,8 @@ public final class Hygiene {
     private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final TckRun run;
-    private final Set<Long> knownThreads;
+    /** Their names, by id. Some may have ended since the last test. */
+    private final Map<Long, String> knownThreads = new HashMap<>();
     /** A client that was there before may still add to its threads. */
     private final Set<String> knownClients;
 
@@ -55,9 +56,7 @@ public final class Hygiene {
 
     Hygiene(TckRun run) {
         this.run = run;
-        this.knownThreads = Thread.getAllStackTraces().keySet().stream()
-                .map(Hygiene::id)
-                .collect(Collectors.toCollection(HashSet::new));
+        Thread.getAllStackTraces().keySet().forEach(thread -> knownThreads.put(id(thread), thread.getName()));
         this.knownClients = Thread.getAllStackTraces().keySet().stream()
                 .map(thread -> CLIENT_THREAD.matcher(thread.getName()))
                 .filter(Matcher::matches)
@@ -93,12 +92,13 @@ public final class Hygiene {
     /** What is left of a test that failed or was aborted is not blamed on the next one. */
     public synchronized void overlook() {
         knownThings.addAll(newThings());
-        Set<Long> now =
-                Thread.getAllStackTraces().keySet().stream().map(Hygiene::id).collect(Collectors.toSet());
-        idleUntil.keySet().retainAll(now);
+        Map<Long, String> now = new HashMap<>();
+        Thread.getAllStackTraces().keySet().forEach(thread -> now.put(id(thread), thread.getName()));
+        idleUntil.keySet().retainAll(now.keySet());
         idleUntil.values().removeIf(end -> System.nanoTime() - end >= 0);
-        now.removeAll(idleUntil.keySet());
-        knownThreads.addAll(now);
+        knownThreads.keySet().retainAll(now.keySet());
+        now.keySet().removeAll(idleUntil.keySet());
+        knownThreads.putAll(now);
     }
 
     private static Duration soon(TckTiming timing) {
@@ -156,9 +156,16 @@ public final class Hygiene {
 
     /** With what each of them does: its name alone does not say where it stays. */
     private Set<String> newThreads(Predicate<Thread> choice) {
+        Map<Thread, StackTraceElement[]> alive = Thread.getAllStackTraces();
+        Map<Long, String> ended = new HashMap<>(knownThreads);
+        alive.keySet().forEach(thread -> ended.remove(id(thread)));
         Set<String> left = new TreeSet<>();
-        Thread.getAllStackTraces().forEach((thread, stack) -> {
-            if (choice.test(thread) && isNew(thread) && !mayIdle(thread, stack)) {
+        alive.forEach((thread, stack) -> {
+            // A client that stays open makes a connection again where a busy backend did not answer on the one before.
+            if (choice.test(thread)
+                    && isNew(thread)
+                    && !mayIdle(thread, stack)
+                    && !ended.values().remove(thread.getName())) {
                 left.add(ThreadDump.one(thread, stack));
             }
         });
@@ -167,7 +174,7 @@ public final class Hygiene {
 
     private boolean isNew(Thread thread) {
         return isOurs(thread)
-                && !knownThreads.contains(id(thread))
+                && !knownThreads.containsKey(id(thread))
                 && OWN_THREADS.stream().noneMatch(thread.getName()::startsWith)
                 // Tests that run in parallel: JUnit's workers are called as those of any such pool.
                 && !thread.getClass().getName().startsWith("org.junit.")
