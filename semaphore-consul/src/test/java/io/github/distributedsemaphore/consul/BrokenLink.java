@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class BrokenLink implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+    private static final byte[] SERVER_ERROR =
+            "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
     private final String host;
     private final int port;
     private final ServerSocket server;
@@ -33,6 +36,7 @@ final class BrokenLink implements AutoCloseable {
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger answersToLose = new AtomicInteger();
     private final AtomicInteger requestsToLose = new AtomicInteger();
+    private final AtomicInteger answersToSpoil = new AtomicInteger();
     private final AtomicReference<@Nullable LateRequest> toHold = new AtomicReference<>();
     private final AtomicReference<@Nullable String> toLose = new AtomicReference<>();
     private final AtomicReference<@Nullable Runnable> rival = new AtomicReference<>();
@@ -61,6 +65,11 @@ final class BrokenLink implements AutoCloseable {
     /** The next so many transactions reach the server, and their answers do not come back. */
     void loseAnswers(int number) {
         answersToLose.set(number);
+    }
+
+    /** The next so many transactions are done by the server, and answered as if it had failed. */
+    void spoilAnswers(int number) {
+        answersToSpoil.set(number);
     }
 
     /** The next so many transactions are accepted and do not reach the server. */
@@ -139,6 +148,7 @@ final class BrokenLink implements AutoCloseable {
         private final Socket client;
         private final Socket upstream;
         private volatile boolean losing;
+        private volatile boolean spoiling;
         private volatile @Nullable LateRequest late;
 
         Link(Socket client, Socket upstream) {
@@ -166,6 +176,7 @@ final class BrokenLink implements AutoCloseable {
                     return false;
                 }
                 losing = take(answersToLose);
+                spoiling = take(answersToSpoil);
                 Runnable change = rival.get();
                 if (change != null) {
                     change.run();
@@ -204,7 +215,12 @@ final class BrokenLink implements AutoCloseable {
                     if (held != null && !request) {
                         held.answered.countDown();
                     }
-                    out.write(buffer, 0, read);
+                    if (spoiling && !request) {
+                        out.write(SERVER_ERROR);
+                        spoiling = false;
+                    } else {
+                        out.write(buffer, 0, read);
+                    }
                     out.flush();
                     if (held != null && request) {
                         held.answered.await();

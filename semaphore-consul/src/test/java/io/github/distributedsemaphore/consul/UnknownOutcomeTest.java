@@ -92,6 +92,17 @@ class UnknownOutcomeTest {
         assertThat(free()).isEqualTo(3);
     }
 
+    /** A server, or what stands before it, may fail after it has done what it was asked for. */
+    @Test
+    void whatIsDoneAndAnsweredWithAnErrorIsFound() {
+        link.spoilAnswers(1);
+        Hold hold = takeOne(session);
+        assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
+        link.spoilAnswers(1);
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(free()).isEqualTo(3);
+    }
+
     @Test
     void manyLossesLeaveNeitherHoldsNorGapsBehind() {
         for (int i = 0; i < 30; i++) {
