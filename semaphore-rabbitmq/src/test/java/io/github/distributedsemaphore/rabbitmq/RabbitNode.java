@@ -19,6 +19,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
     static final String SCRIPTS = System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
 
     private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
+    private static final int MOST_CALLS = 3;
 
     private final ErlangHome home;
     private final ProcessServer process;
@@ -179,12 +180,24 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         if (erlCall == null) {
             return ctl("eval", expression);
         }
-        String said =
-                process.run(List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e"), expression + "\n");
+        String said = call(expression, MOST_CALLS);
         if (!said.startsWith("{ok, ")) {
             throw new IllegalStateException(expression + " made " + said);
         }
         return said.substring("{ok, ".length(), said.length() - 1);
+    }
+
+    /** A busy broker may not take the connection at first; nothing was done then. */
+    private String call(String expression, int attempts) {
+        try {
+            return process.run(
+                    List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e"), expression + "\n");
+        } catch (IllegalStateException e) {
+            if (attempts > 1 && String.valueOf(e.getMessage()).contains("failed to connect to node")) {
+                return call(expression, attempts - 1);
+            }
+            throw e;
+        }
     }
 
     static Path findErlCall() {
