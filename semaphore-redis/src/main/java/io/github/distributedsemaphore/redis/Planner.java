@@ -180,7 +180,7 @@ final class Planner {
         int left = passesOver ? 0 : Math.max(0, before.size() - released);
         boolean leaves = left > 0 && free > 0 && !isPatienceOver();
         // Where hundreds wait, all who look would try for what is free again and again, and most of them miss.
-        boolean farBack = before.size() == View.WAITERS;
+        boolean farBack = isFarBack(attempt, view);
         attempt.leaveToOthers(leaves && !farBack);
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
@@ -190,6 +190,10 @@ final class Planner {
         int tried = leaves ? beyond : free;
         int spare = attempt.spare().size();
         return new Room(spare + released + free, spare + kept + (farBack && attempt.hasMissed() ? 0 : tried), kept);
+    }
+
+    private boolean isFarBack(Attempt attempt, View view) {
+        return attempt.isForWaiters() && view.ahead(liveness.client()).size() == View.WAITERS;
     }
 
     private boolean isTurn() {
@@ -206,14 +210,14 @@ final class Planner {
 
     /**
      * Chooses slots. Two clients that try the same one cost each other a round trip, so a client takes first the ones that it had
-     * itself, then the lowest, and after a miss any.
+     * itself, then the lowest, and any after a miss, or where many wait that would all try the lowest.
      */
     private List<Integer> choose(int count, Attempt attempt, View view) {
         if (count <= 0) {
             return List.of();
         }
         List<Integer> free = view.free();
-        if (attempt.hasMissed()) {
+        if (attempt.hasMissed() || isFarBack(attempt, view)) {
             free = new ArrayList<>(free);
             Collections.shuffle(free, ThreadLocalRandom.current());
         }

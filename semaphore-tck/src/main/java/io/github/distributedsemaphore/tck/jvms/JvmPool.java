@@ -30,6 +30,9 @@ import org.junit.platform.launcher.TestPlan;
  * its own, and takes a section that no other has taken. Here each test waits for the outcome that it has there. Thread-safe.
  */
 public final class JvmPool implements AutoCloseable {
+    /** Without one, a call that does not return would keep the run for ever. */
+    private static final String TIMEOUT = "junit.jupiter.execution.timeout.default";
+
     private final Path reports;
     private final Path folder;
     private final List<Process> processes = new ArrayList<>();
@@ -102,6 +105,9 @@ public final class JvmPool implements AutoCloseable {
         Map<String, String> parameters = new HashMap<>();
         for (String key : plan.getConfigurationParameters().keySet()) {
             plan.getConfigurationParameters().get(key).ifPresent(value -> parameters.put(key, value));
+        }
+        if (plan.getConfigurationParameters().get(TIMEOUT).isEmpty()) {
+            parameters.put(TIMEOUT, "10 m");
         }
         parameters.put("tck.seed", Long.toString(settings.seed()));
         parameters.put("junit.jupiter.testclass.order.default", SlowFirst.class.getName());

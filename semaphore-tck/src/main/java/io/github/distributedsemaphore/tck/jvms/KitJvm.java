@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.jvms;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqueId;
 
 import com.google.gson.Gson;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.run.ThreadDump;
 import java.io.BufferedReader;
@@ -15,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -95,7 +95,7 @@ public final class KitJvm {
     public static void endUnlessOver(String test, Thread thread, Duration patience) {
         Thread waiting = new Thread(
                 () -> {
-                    LockSupport.parkNanos(patience.toNanos());
+                    Pause.millis(patience.toMillis());
                     if (!ENDED.contains(test)) {
                         OUTCOMES.println(TestOutcome.hanging(test, patience, ThreadDump.of(thread))
                                 .toLine());
