@@ -104,6 +104,32 @@ class QueueTest {
         }
     }
 
+    /** Of thousands that look at once all would try for the lowest, and most of them would miss it. */
+    @Test
+    void whoIsFarBackTriesAnyFreeSlot() {
+        backend.admin().create("few", 60);
+        BackendSession rival = redis.session("few");
+        List<Hold> all = takeHolds(rival, 60);
+        List<BackendSession> waiting = new ArrayList<>();
+        for (int i = 0; i < 2 * View.WAITERS + 8; i++) {
+            BackendSession session = redis.session("few");
+            assertThat(Redis.await(session, 1).answers()).containsExactly(Answer.FULL);
+            waiting.add(session);
+        }
+        // The first of them are handed a slot each, and as many still wait before the last eight.
+        giveBack(rival, all.subList(0, 40).toArray(Hold[]::new));
+
+        List<Integer> slots = waiting.subList(2 * View.WAITERS, waiting.size()).stream()
+                .map(session -> ((Answer.Granted)
+                                Redis.await(session, 1).answers().get(0))
+                        .holds()
+                        .get(0)
+                        .slot())
+                .toList();
+
+        assertThat(slots).isNotEqualTo(slots.stream().sorted().toList());
+    }
+
     /** What a waiting client costs the server is mostly what those far back ask. */
     @Test
     void whoIsFarBackAsksLittle() {
