@@ -187,7 +187,7 @@ final class ExchangeLoop {
                 && !attempt.isFresh(view)
                 && view.isMember()
                 && view.free().isEmpty()
-                && view.ahead(liveness.client()).size() == View.WAITERS;
+                && view.isFarBack(liveness.client());
     }
 
     private View refuse(Attempt attempt, View view, Deadline deadline) {

@@ -193,7 +193,7 @@ final class Planner {
     }
 
     private boolean isFarBack(Attempt attempt, View view) {
-        return attempt.isForWaiters() && view.ahead(liveness.client()).size() == View.WAITERS;
+        return attempt.isForWaiters() && view.isFarBack(liveness.client());
     }
 
     private boolean isTurn() {

@@ -153,6 +153,11 @@ record View(
         return waiters;
     }
 
+    /** Whether at least as many clients wait before this one as are read. */
+    boolean isFarBack(String client) {
+        return ahead(client).size() == WAITERS;
+    }
+
     /** What is known once a step was done, without a look. */
     View after(Step step) {
         List<Integer> left = new ArrayList<>(free);

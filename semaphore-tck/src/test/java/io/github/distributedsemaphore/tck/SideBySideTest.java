@@ -171,21 +171,11 @@ class SideBySideTest {
         }
     }
 
-    /** One of its JVMs ends before its test does. */
-    static class Dying extends KitTest.Case {
+    /** One section of two passes. */
+    abstract static class HalfAlive extends KitTest.Case {
         @Override
         public int jvms() {
             return 2;
-        }
-
-        @Nested
-        class Dead extends KitTest.Case {
-            @Test
-            @Rule("1.1")
-            void dies(TckFixture tck) {
-                tck.home();
-                Runtime.getRuntime().halt(7);
-            }
         }
 
         @Nested
@@ -194,6 +184,19 @@ class SideBySideTest {
             @Rule("1.2")
             void lives(TckFixture tck) {
                 tck.home();
+            }
+        }
+    }
+
+    /** One of its JVMs ends before its test does. */
+    static class Dying extends HalfAlive {
+        @Nested
+        class Dead extends KitTest.Case {
+            @Test
+            @Rule("1.1")
+            void dies(TckFixture tck) {
+                tck.home();
+                Runtime.getRuntime().halt(7);
             }
         }
     }
@@ -208,12 +211,7 @@ class SideBySideTest {
     }
 
     /** A call that does not return, and that an interrupt does not end. */
-    static class Hanging extends KitTest.Case {
-        @Override
-        public int jvms() {
-            return 2;
-        }
-
+    static class Hanging extends HalfAlive {
         @Nested
         class Deaf extends KitTest.Case {
             @Test
@@ -225,15 +223,6 @@ class SideBySideTest {
                     LockSupport.park();
                     boolean unused = Thread.interrupted();
                 }
-            }
-        }
-
-        @Nested
-        class Alive extends KitTest.Case {
-            @Test
-            @Rule("1.2")
-            void lives(TckFixture tck) {
-                tck.home();
             }
         }
     }

@@ -30,7 +30,7 @@ import org.junit.platform.launcher.TestPlan;
  * its own, and takes a section that no other has taken. Here each test waits for the outcome that it has there. Thread-safe.
  */
 public final class JvmPool implements AutoCloseable {
-    /** Without one, a call that does not return would keep the run for ever. */
+    /** A call that does not return would make a run without a time-out hang. */
     private static final String TIMEOUT = "junit.jupiter.execution.timeout.default";
 
     private final Path reports;

@@ -34,6 +34,7 @@ public final class KitJvm {
     /** How this JVM ends where a test does not. */
     private static final int HANGS = 3;
 
+    /** Standard output as it is at first; what tests print goes to standard error. */
     private static final PrintStream OUTCOMES = System.out;
 
     private KitJvm() {}
@@ -60,7 +61,6 @@ public final class KitJvm {
      * @throws IOException if it is told nothing
      */
     public static void main(String[] arguments) throws IOException {
-        PrintStream outcomes = OUTCOMES;
         System.setOut(System.err);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Job job = Job.GSON.fromJson(in.readLine(), Job.class);
@@ -69,7 +69,7 @@ public final class KitJvm {
         Thread watch = new Thread(() -> endWith(in), "tck-jvm-watch");
         watch.setDaemon(true);
         watch.start();
-        run(job, outcomes);
+        run(job);
         System.exit(0);
     }
 
@@ -107,7 +107,7 @@ public final class KitJvm {
         waiting.start();
     }
 
-    private static void run(Job job, PrintStream outcomes) {
+    private static void run(Job job) {
         LauncherConfig plain = LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
                 .enableLauncherSessionListenerAutoRegistration(false)
@@ -120,7 +120,7 @@ public final class KitJvm {
             public void executionFinished(TestIdentifier test, TestExecutionResult result) {
                 ENDED.add(test.getUniqueId());
                 if (test.isTest() || result.getStatus() == TestExecutionResult.Status.FAILED) {
-                    outcomes.println(TestOutcome.of(test, result).toLine());
+                    OUTCOMES.println(TestOutcome.of(test, result).toLine());
                 }
             }
         });

@@ -38,7 +38,7 @@ public final class Hygiene {
 
     private final TckRun run;
     /** Their names, by id. Some may have ended since the last test. */
-    private final Map<Long, String> knownThreads = new HashMap<>();
+    private final Map<Long, String> knownThreads;
     /** A client that was there before may still add to its threads. */
     private final Set<String> knownClients;
 
@@ -56,7 +56,7 @@ public final class Hygiene {
 
     Hygiene(TckRun run) {
         this.run = run;
-        Thread.getAllStackTraces().keySet().forEach(thread -> knownThreads.put(id(thread), thread.getName()));
+        this.knownThreads = threads();
         this.knownClients = Thread.getAllStackTraces().keySet().stream()
                 .map(thread -> CLIENT_THREAD.matcher(thread.getName()))
                 .filter(Matcher::matches)
@@ -92,13 +92,18 @@ public final class Hygiene {
     /** What is left of a test that failed or was aborted is not blamed on the next one. */
     public synchronized void overlook() {
         knownThings.addAll(newThings());
-        Map<Long, String> now = new HashMap<>();
-        Thread.getAllStackTraces().keySet().forEach(thread -> now.put(id(thread), thread.getName()));
+        Map<Long, String> now = threads();
         idleUntil.keySet().retainAll(now.keySet());
         idleUntil.values().removeIf(end -> System.nanoTime() - end >= 0);
         knownThreads.keySet().retainAll(now.keySet());
         now.keySet().removeAll(idleUntil.keySet());
         knownThreads.putAll(now);
+    }
+
+    private static Map<Long, String> threads() {
+        Map<Long, String> names = new HashMap<>();
+        Thread.getAllStackTraces().keySet().forEach(thread -> names.put(id(thread), thread.getName()));
+        return names;
     }
 
     private static Duration soon(TckTiming timing) {
