@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import static org.awaitility.Awaitility.await;
+
 import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -11,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** A broker of our own on free ports of the loopback. Not thread-safe, but for {@link #eval} and {@link #ctl}. */
@@ -19,7 +22,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
     static final String SCRIPTS = System.getenv().getOrDefault("SEMAPHORE_RABBITMQ_SCRIPTS", "/usr/lib/rabbitmq/bin");
 
     private static final Duration STREAMS_SETTLE = Duration.ofSeconds(2);
-    private static final int MOST_CALLS = 3;
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final ErlangHome home;
     private final ProcessServer process;
@@ -180,7 +183,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
         if (erlCall == null) {
             return ctl("eval", expression);
         }
-        String said = call(expression, MOST_CALLS);
+        String said = call(expression);
         if (!said.startsWith("{ok, ")) {
             throw new IllegalStateException(expression + " made " + said);
         }
@@ -188,16 +191,14 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
     }
 
     /** A busy broker may not take the connection at first; nothing was done then. */
-    private String call(String expression, int attempts) {
-        try {
-            return process.run(
-                    List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e"), expression + "\n");
-        } catch (IllegalStateException e) {
-            if (attempts > 1 && String.valueOf(e.getMessage()).contains("failed to connect to node")) {
-                return call(expression, attempts - 1);
-            }
-            throw e;
-        }
+    private String call(String expression) {
+        List<String> command = List.of(erlCall.toString(), "-sname", node, "-c", home.cookie(), "-e");
+        return await().pollInSameThread()
+                .atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .ignoreExceptionsMatching(
+                        failure -> String.valueOf(failure.getMessage()).contains("failed to connect to node"))
+                .until(() -> process.run(command, expression + "\n"), Objects::nonNull);
     }
 
     static Path findErlCall() {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The keys of one semaphore. All begin with the same hash tag, {@code {prefix:name}}, so that a cluster keeps them in one
@@ -95,6 +96,11 @@ final class RedisLayout {
         return tag + ":d:" + client;
     }
 
+    /** String: its deadline, written by each renewal. {@link #lives} has it too, but is written by all clients. */
+    String renewalOf(String client) {
+        return tag + ":r:" + client;
+    }
+
     /** Hash: slot to the number of epochs given out for it. */
     String epochs() {
         return epochs;
@@ -118,10 +124,15 @@ final class RedisLayout {
         return List.of(tag + ":h", tag + ":m");
     }
 
+    /** The keys of a client. */
+    Stream<String> keysOf(String client) {
+        return Stream.of(heldBy(client), notesOf(client), renewalOf(client));
+    }
+
     /** The keys that outlive the control as long as one of these clients holds a slot. */
     List<String> keysOfHolders(Collection<String> clients) {
         List<String> keys = new ArrayList<>(List.of(free(), epochs(), lives()));
-        clients.forEach(client -> keys.addAll(List.of(heldBy(client), notesOf(client))));
+        clients.stream().flatMap(this::keysOf).forEach(keys::add);
         return keys;
     }
 

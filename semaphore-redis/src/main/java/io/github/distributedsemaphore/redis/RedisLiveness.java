@@ -37,6 +37,9 @@ final class RedisLiveness {
     private static final long MARGIN_NANOS = 5_000_000;
 
     private static final int OUTDATED_PARTS = 8;
+
+    private static final int NOT_RENEWED = -1;
+
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final RedisLayout layout;
@@ -152,6 +155,7 @@ final class RedisLiveness {
         batch.add(RedisVerb.SUNIONSTORE, layout.heldBy(name), layout.heldBy(client));
         batch.add(RedisVerb.DEL, layout.heldBy(client));
         batch.add(RedisVerb.RENAME, layout.notesOf(client), layout.notesOf(name));
+        batch.add(RedisVerb.RENAME, layout.renewalOf(client), layout.renewalOf(name));
         if (view.control() == null) {
             // The new set has no expiry, and this session may die before its next look sets one.
             long end = Math.max(view.deadlineMillis(), view.serverMicros() / 1_000) + RedisPruning.REMAINS_MILLIS;
@@ -161,13 +165,22 @@ final class RedisLiveness {
 
     /** Adds the commands that make this session live, in a transaction under the watch. */
     void join(CommandBatch batch) {
-        batch.add(RedisVerb.ZADD, layout.lives(), "NX", Long.toString(nextDeadlineMillis()), client);
+        long deadline = nextDeadlineMillis();
+        batch.add(RedisVerb.ZADD, layout.lives(), "NX", Long.toString(deadline), client);
+        batch.add(RedisVerb.SET, layout.renewalOf(client), Long.toString(deadline));
         batch.add(RedisVerb.HSET, layout.notesOf(client), RedisLayout.SELF_FIELD, MemberInfo.write(settings.self()));
     }
 
-    /** Adds a renewal. GT, so that a worse idea of the server's clock never takes back what was promised. */
-    void extend(CommandBatch batch, String client) {
-        batch.add(RedisVerb.ZADD, layout.lives(), "XX", "GT", "CH", Long.toString(nextDeadlineMillis()), client);
+    /** Adds a renewal to a transaction under the watch. */
+    void extend(CommandBatch batch) {
+        String deadline = Long.toString(nextDeadlineMillis());
+        extend(batch, client, deadline);
+        batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "KEEPTTL");
+    }
+
+    /** GT, so that a worse idea of the server's clock never takes back what was promised. */
+    private void extend(CommandBatch batch, String living, String deadline) {
+        batch.add(RedisVerb.ZADD, layout.lives(), "XX", "GT", "CH", deadline, living);
     }
 
     /** Whether so much of the lease is over that an exchange should renew it in passing. */
@@ -221,12 +234,16 @@ final class RedisLiveness {
     Renewal renew(Collection<Hold> asked) {
         String living = client;
         CommandBatch batch = new CommandBatch();
-        extend(batch, living);
-        Known found = lookUp(living, batch);
+        String deadline = Long.toString(nextDeadlineMillis());
+        extend(batch, living, deadline);
+        // Who takes this session for dead watches this key: so it is written after the deadline, and before that is
+        // read again.
+        int renewal = batch.add(RedisVerb.SET, layout.renewalOf(living), deadline, "XX", "KEEPTTL");
+        Known found = lookUp(living, batch, renewal);
         if (found.deadlineMillis() > 0 && found.control() == null) {
             keepRecords();
             // They may have ended before, and others may have been given the slots.
-            found = lookUp(living, new CommandBatch());
+            found = lookUp(living, new CommandBatch(), NOT_RENEWED);
         }
         return judge(asked, found);
     }
@@ -245,8 +262,13 @@ final class RedisLiveness {
             @Nullable Control control,
             Set<Integer> slots) {}
 
-    /** Sends what is in the batch, and reads what the server knows after it. */
-    private Known lookUp(String living, CommandBatch batch) {
+    /**
+     * Sends what is in the batch, and reads what the server knows after it.
+     *
+     * @param renewal the command that wrote {@link RedisLayout#renewalOf}. Without that key others may take the session for dead at
+     *     this moment, so it counts as having nothing
+     */
+    private Known lookUp(String living, CommandBatch batch, int renewal) {
         long sent = System.nanoTime();
         int life = batch.add(RedisVerb.ZSCORE, layout.lives(), living);
         int control = Control.read(batch, layout);
@@ -266,7 +288,8 @@ final class RedisLiveness {
             return new Known(sent, micros, 0, null, Set.of());
         }
         requireConfirmed(replies);
-        Set<Integer> slots = View.slots(layout.heldBy(living), replies.get(mine));
+        boolean unguarded = renewal != NOT_RENEWED && replies.get(renewal).isNil();
+        Set<Integer> slots = unguarded ? Set.of() : View.slots(layout.heldBy(living), replies.get(mine));
         return new Known(sent, micros, score.score(), Control.parse(layout, replies.get(control)), slots);
     }
 
@@ -286,7 +309,7 @@ final class RedisLiveness {
         }
         // Nor will it be given back: in its slot may be somebody else.
         lost.forEach(ledger::lost);
-        if (ledger.owesAnything() || slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
+        if (!lost.isEmpty() || ledger.owesAnything() || slots.stream().anyMatch(slot -> ledger.holdOf(slot) == null)) {
             surplus.run();
         }
         Deadline end = validUntil(found.sentNanos(), found.deadlineMillis(), found.serverMicros());

@@ -11,14 +11,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * Removes dead clients, on a connection that is lent for it.
  *
  * <p>A client whose deadline is past is taken out of {@link RedisLayout#lives}, and in the same transaction all that is in its
- * set becomes free. The transaction watches the deadlines, so that a renewal in between saves the client, and touches the control
- * key, so that nothing that the client has sent, and nothing that others give it, is done afterwards.
+ * set becomes free. The transaction watches {@link RedisLayout#renewalOf}, so that a renewal in between saves the client, and touches
+ * the control key, so that nothing that the client has sent, and nothing that others give it, is done afterwards. It does not watch
+ * the deadlines, which one of some thousand clients moves in each millisecond.
  */
 final class RedisPruning {
     /** For so long after the last deadline the records of a semaphore that was destroyed are kept. */
@@ -26,7 +26,7 @@ final class RedisPruning {
 
     private static final String MOST_AT_ONCE = "100";
 
-    /** Each renewal of any client makes a transaction fail that takes dead ones out. After so many a call is not held up longer. */
+    /** A client that lives after all makes the transaction fail, and so does a change of the control. After so many a call is not held up longer. */
     private static final int MOST_TRIES = 4;
 
     private final RedisLayout layout;
@@ -47,28 +47,28 @@ final class RedisPruning {
      */
     boolean prune(long serverMicros, String except, Deadline deadline) {
         for (int tries = 0; tries < MOST_TRIES; tries++) {
-            Dead dead = dead(serverMicros, except, deadline);
-            if (dead.clients().isEmpty()) {
+            List<String> dead = dead(serverMicros, except, deadline);
+            if (dead.isEmpty()) {
                 return tries > 0;
             }
-            if (bury(dead, deadline)) {
+            if (bury(dead, serverMicros, deadline)) {
                 return true;
             }
         }
         return false;
     }
 
-    /**
-     * The clients whose deadline is past.
-     *
-     * @param exists whether there is a semaphore
-     */
-    private record Dead(List<String> clients, boolean exists) {}
+    private List<String> dead(long serverMicros, String except, Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        int dead = addDead(batch, serverMicros);
+        List<String> clients =
+                new ArrayList<>(wire.ask(batch, deadline).get(dead).texts());
+        clients.remove(except);
+        return clients;
+    }
 
-    private Dead dead(long serverMicros, String except, Deadline deadline) {
-        CommandBatch batch = CommandBatch.watching(layout.control(), layout.lives());
-        int control = Control.read(batch, layout);
-        int dead = batch.add(
+    private int addDead(CommandBatch batch, long serverMicros) {
+        return batch.add(
                 RedisVerb.ZRANGEBYSCORE,
                 layout.lives(),
                 "-inf",
@@ -76,18 +76,31 @@ final class RedisPruning {
                 "LIMIT",
                 "0",
                 MOST_AT_ONCE);
-        Replies replies = wire.ask(batch, deadline);
-        boolean exists = Control.parse(layout, replies.get(control)) != null;
-        List<String> clients = new ArrayList<>(replies.get(dead).texts());
-        clients.remove(except);
-        return new Dead(clients, exists);
     }
 
-    /** Returns false if something changed since they were found. */
-    private boolean bury(Dead dead, Deadline deadline) {
-        requireSets(dead.clients(), deadline);
+    /**
+     * Takes those of these clients out that are dead under a watch of what their renewals write.
+     *
+     * @return false if something changed since they were found
+     */
+    private boolean bury(List<String> found, long serverMicros, Deadline deadline) {
+        List<String> watched = new ArrayList<>(List.of(layout.control()));
+        found.forEach(client -> watched.add(layout.renewalOf(client)));
+        CommandBatch look = CommandBatch.watching(watched.toArray(String[]::new));
+        int control = Control.read(look, layout);
+        int dead = addDead(look, serverMicros);
+        // Of a transaction Redis does the rest if a part fails: the sets would be gone, and their slots nowhere.
+        look.add(RedisVerb.SRANDMEMBER, layout.free(), "1");
+        found.forEach(client -> look.add(RedisVerb.SISMEMBER, layout.heldBy(client), "1"));
+        Replies replies = wire.ask(look, deadline);
+        replies.requireAll();
+        List<String> clients = new ArrayList<>(found);
+        clients.retainAll(Set.copyOf(replies.get(dead).texts()));
+        if (clients.isEmpty()) {
+            return false;
+        }
         CommandBatch batch = new CommandBatch().multi();
-        remove(batch, layout, dead.clients(), dead.exists());
+        remove(batch, layout, clients, Control.parse(layout, replies.get(control)) != null);
         batch.exec();
         return wire.ask(batch, deadline).committed();
     }
@@ -107,18 +120,7 @@ final class RedisPruning {
         }
         batch.add(RedisVerb.ZREM, layout.lives(), clients);
         batch.add(RedisVerb.ZREM, layout.waiters(), clients);
-        batch.add(
-                RedisVerb.DEL,
-                Stream.concat(held.stream(), clients.stream().map(layout::notesOf))
-                        .toArray(String[]::new));
-    }
-
-    /** Of a transaction Redis does the rest if a part fails: the sets would be gone, and their slots nowhere. */
-    private void requireSets(List<String> clients, Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.SRANDMEMBER, layout.free(), "1");
-        clients.forEach(client -> batch.add(RedisVerb.SISMEMBER, layout.heldBy(client), "1"));
-        wire.ask(batch, deadline).requireAll();
+        batch.add(RedisVerb.DEL, clients.stream().flatMap(layout::keysOf).toArray(String[]::new));
     }
 
     /**
@@ -143,7 +145,7 @@ final class RedisPruning {
         CommandBatch transaction = new CommandBatch().multi();
         if (!idle.isEmpty()) {
             transaction.add(RedisVerb.ZREM, layout.lives(), idle);
-            transaction.add(RedisVerb.DEL, idle.stream().map(layout::notesOf).toArray(String[]::new));
+            transaction.add(RedisVerb.DEL, idle.stream().flatMap(layout::keysOf).toArray(String[]::new));
         }
         if (held.isEmpty()) {
             transaction.add(RedisVerb.DEL, layout.free(), layout.epochs(), layout.waiters());

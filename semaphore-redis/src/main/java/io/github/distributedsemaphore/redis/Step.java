@@ -117,7 +117,7 @@ record Step(
         if (join) {
             liveness.join(batch);
         } else if (extend) {
-            liveness.extend(batch, liveness.client());
+            liveness.extend(batch);
         }
     }
 

@@ -77,6 +77,18 @@ class LeaseTest {
         assertThat(Redis.await(waiter, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
     }
 
+    /** Without it nothing tells a client that takes others for dead that this one renews at the same moment. */
+    @Test
+    void aRenewalDoesNotCountIfTheKeyIsGoneThatItWrites() {
+        List<Hold> holds = takeHolds(dying, 2);
+        String client =
+                redis.commands().zrange(redis.layout("jobs").lives(), 0, 0).get(0);
+        redis.commands().del(redis.layout("jobs").renewalOf(client));
+
+        assertThat(dying.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+        inherit();
+    }
+
     /** The engine renews nobody that holds nothing. */
     @Test
     void aWaiterIsToldToLookAgainBeforeItsOwnTimeIsOver() {

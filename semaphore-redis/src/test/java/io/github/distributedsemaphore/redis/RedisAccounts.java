@@ -15,7 +15,7 @@ final class RedisAccounts {
     private static final String WRONG = "planted-6c1f-mistaken";
     private static final String RIGHTS = "+watch +unwatch +multi +exec +hget +hmget +hgetall"
             + " +hlen +hset +hincrby +zadd +zcard +zrem +zscore +zrange +zrangebyscore +exists +del +rename +persist"
-            + " +pexpireat +sadd +scard +srem +sismember +smembers +smismember +smove +srandmember +sunionstore"
+            + " +pexpireat +sadd +scard +set +srem +sismember +smembers +smismember +smove +srandmember +sunionstore"
             + " +publish +subscribe +unsubscribe +time +ping +info";
     private static final String RIGHTS_TO_LOOK =
             "+@read +@connection +@transaction +subscribe +unsubscribe +time +ping +info";
