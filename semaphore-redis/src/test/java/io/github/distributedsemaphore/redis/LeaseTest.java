@@ -122,7 +122,7 @@ class LeaseTest {
             takeHolds(next, 1);
             next.close();
             return redis.commands().exists(layout.waiters(), layout.lives()) == 0
-                    && redis.keys().stream().noneMatch(key -> key.contains(":d:"));
+                    && redis.keys().stream().noneMatch(key -> key.matches(".*:[dr]:.*"));
         });
     }
 
