@@ -44,6 +44,10 @@ final class ArmedWire {
     private String server = "";
 
     private boolean baseChecked;
+
+    /** Of all bases that this session has seen. */
+    private long highestBase;
+
     private boolean isNewServer;
     private boolean isOtherServer;
 
@@ -182,20 +186,21 @@ final class ArmedWire {
         if (control == null || baseChecked) {
             return read;
         }
-        if (!server.isEmpty() && server.equals(control.server())) {
+        if (!server.isEmpty() && server.equals(control.server()) && control.base() >= highestBase) {
             baseChecked = true;
             return read;
         }
-        return raise(control, read, deadline);
+        return raise(read, deadline);
     }
 
     /**
      * This server is not the one that the base of the epochs was chosen at, or does not say: its data may be older than what
-     * was granted. A base by the time is above all epochs that were ever granted, as there are fewer than 256 in a
+     * was granted. Or this session comes from a server that was replaced and gave out higher epochs: after two fail-overs in a row the
+     * last server may have got its base before the one between. A base by the time is above all epochs that were ever granted, as there are fewer than 256 in a
      * microsecond.
      */
-    private View raise(Control control, View read, Deadline deadline) {
-        long base = Math.max(control.base(), read.serverMicros() << 8);
+    private View raise(View read, Deadline deadline) {
+        long base = Math.max(highestBase, read.serverMicros() << 8);
         CommandBatch batch = new CommandBatch().multi();
         batch.add(
                 RedisVerb.HSET,
@@ -273,6 +278,10 @@ final class ArmedWire {
             isNewServer = false;
         } else {
             liveness.clock().read(read.sentNanos(), read.serverMicros());
+        }
+        Control control = read.control();
+        if (control != null) {
+            highestBase = Math.max(highestBase, control.base());
         }
         Set<Integer> mine = read.mine();
         if (mine != null) {

@@ -17,6 +17,9 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -283,5 +286,23 @@ class StateTest {
         String base = commands.hget(layout.control(), RedisLayout.BASE_FIELD);
         takeOne(redis.session("jobs"));
         assertThat(commands.hget(layout.control(), RedisLayout.BASE_FIELD)).isEqualTo(base);
+    }
+
+    /** After two fail-overs in a row the last server may have got its base before the one between. */
+    @Test
+    void whoComesFromAServerWithAHigherBaseRaisesTheNextOne() {
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("moves")));
+            BackendSession moving = redis.session(remote, "jobs", new Redis.Ear());
+            Hold hold = takeOne(moving);
+            long base = Long.parseLong(commands.hget(layout.control(), RedisLayout.BASE_FIELD));
+            commands.hset(layout.control(), RedisLayout.BASE_FIELD, Long.toString(base - 1_000_000));
+            commands.del(layout.epochs());
+            relay.redirect(RedisServer.address());
+
+            assertThat(takeOne(moving).epoch()).isGreaterThan(hold.lastEpoch());
+        }
     }
 }
