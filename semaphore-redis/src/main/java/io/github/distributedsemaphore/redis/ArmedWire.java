@@ -195,9 +195,9 @@ final class ArmedWire {
 
     /**
      * This server is not the one that the base of the epochs was chosen at, or does not say: its data may be older than what
-     * was granted. Or this session comes from a server that was replaced and gave out higher epochs: after two fail-overs in a row the
-     * last server may have got its base before the one between. A base by the time is above all epochs that were ever granted, as there are fewer than 256 in a
-     * microsecond.
+     * was granted. Or this session comes from a server that was replaced and gave out higher epochs: in two fail-overs in a
+     * row the last server may have got its base before the one between. A base by the time is above all epochs that were ever
+     * granted, as there are fewer than 256 in a microsecond.
      */
     private View raise(View read, Deadline deadline) {
         long base = Math.max(highestBase, read.serverMicros() << 8);

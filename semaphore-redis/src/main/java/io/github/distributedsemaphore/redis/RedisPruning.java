@@ -26,7 +26,7 @@ final class RedisPruning {
 
     private static final String MOST_AT_ONCE = "100";
 
-    /** A client that lives after all makes the transaction fail, and so does a change of the control. After so many a call is not held up longer. */
+    /** A client that lives after all makes the transaction fail, and so does a change of the control. After so many the call goes on. */
     private static final int MOST_TRIES = 4;
 
     private final RedisLayout layout;
