@@ -40,6 +40,9 @@ final class PendingWork {
     /** The backend does not answer: it is not asked for waiting callers before the next {@link #retry}. */
     private boolean paused;
 
+    /** The calls that the last exchange was for. */
+    private List<AcquireCall> asked = List.of();
+
     /** What else is to be done at the backend, such as to close an old session. */
     private final Deque<Runnable> chores = new ArrayDeque<>();
 
@@ -185,6 +188,15 @@ final class PendingWork {
         return isToAsk() && notBefore.isPast(environment.nanoTime());
     }
 
+    /** How many permits the exchange under way may bring for calls that have ended since it began. */
+    int askedForNobody() {
+        int permits = 0;
+        for (AcquireCall call : asked) {
+            permits += call.isInFlight() && call.isDone() ? call.wanted() : 0;
+        }
+        return permits;
+    }
+
     /** When the turn of the others is over, after which there is something to ask; never if there is nothing. */
     Deadline askLater() {
         return isToAsk() ? notBefore : Deadline.NEVER;
@@ -203,6 +215,7 @@ final class PendingWork {
             calls.addAll(queue.front());
         }
         calls.forEach(AcquireCall::sent);
+        asked = calls;
         List<Release> taken = takeFirst(Math.min(releases.size(), ExchangeRequest.MOST_GIVE_BACKS));
         leftOut = releases.size();
         returnsDue = leftOut > 0;

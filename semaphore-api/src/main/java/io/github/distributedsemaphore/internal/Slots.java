@@ -169,11 +169,12 @@ final class Slots {
     }
 
     /**
-     * The backend may be granting the head a slot at this moment. With nobody behind it to take that one it would be held for nobody,
-     * and others be refused meanwhile.
+     * The backend may be granting slots at this moment, to the head or to calls that have ended since. With nobody behind the head to
+     * take them they would be held for nobody, and others be refused meanwhile.
      */
     private boolean isServedElsewhere(AcquireCall head) {
-        return head.isInFlight() && !queue.isNextForOne();
+        int free = work.askedForNobody() + (head.isInFlight() ? 1 : 0);
+        return !queue.areNextForOne(free);
     }
 
     /**

@@ -59,9 +59,14 @@ final class WaitQueue {
         return waiting.isEmpty() ? null : waiting.iterator().next();
     }
 
-    /** Whether a call behind the head wants a single permit. */
-    boolean isNextForOne() {
-        return waiting.stream().skip(1).limit(1).anyMatch(call -> call.wanted() == 1);
+    /** Whether so many calls right behind the head want a single permit each. */
+    boolean areNextForOne(int number) {
+        return waiting.stream()
+                        .skip(1)
+                        .limit(number)
+                        .takeWhile(call -> call.wanted() == 1)
+                        .count()
+                == number;
     }
 
     /** Takes the calls with one attempt: they leave the queue whatever comes. */

@@ -45,9 +45,13 @@ class RealThreadsTest {
     private final DistributedSemaphore semaphore = client.semaphore(NAME);
 
     private SemaphoreClient client(Link link) {
+        return client(link, Duration.ofMillis(10));
+    }
+
+    private SemaphoreClient client(Link link, Duration handOffTime) {
         MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""), link);
         backend.admin().create(NAME, 1);
-        return SemaphoreClient.builder(backend).connect();
+        return SemaphoreClient.builder(backend).handOffTime(handOffTime).connect();
     }
 
     /** The answer of its first exchange waits for the test. */
@@ -225,6 +229,35 @@ class RealThreadsTest {
 
             assertThat(waiting.get(10, TimeUnit.SECONDS).slot()).isNotEqualTo(second.slot());
             releasing.join();
+            assertThat(client.semaphore("pair").availablePermits()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void nobodyIsHandedASlotWhoCanHaveTheOneThatTheBackendIsGrantingToACallThatHasEnded() throws Exception {
+        client.admin().create("pair", 2);
+        Permit first = client.semaphore("pair").acquire();
+        Link link = Link.with(what -> {}, what -> {
+            if (what.equals("exchange") && !first.isValid()) {
+                asked.countDown();
+                passUninterruptibly(answer);
+            }
+        });
+        try (SemaphoreClient other = client(link, Duration.ofSeconds(10))) {
+            DistributedSemaphore pair = other.semaphore("pair");
+            Permit second = pair.acquire();
+            first.release();
+            CompletableFuture<Permit> waiting = pair.acquireAsync();
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            CompletableFuture<Permit> behind = pair.acquireAsync();
+            second.release();
+            Permit handedOff = waiting.get(10, TimeUnit.SECONDS);
+            assertThat(handedOff.slot()).isEqualTo(second.slot());
+            CompletableFuture<ReleaseOutcome> released = handedOff.releaseAsync();
+            answer.countDown();
+
+            assertThat(behind.get(10, TimeUnit.SECONDS).slot()).isEqualTo(first.slot());
+            released.get(10, TimeUnit.SECONDS);
             assertThat(client.semaphore("pair").availablePermits()).isEqualTo(1);
         }
     }
