@@ -157,25 +157,29 @@ final class FenceStream implements AutoCloseable {
     }
 
     private Tap send(ProbeConnection.Line line, Deadline patience) throws IOException, ProbeFailedException {
-        Tap used = tap;
-        if (used == null || !used.begin()) {
-            close();
-            // One that nobody has would never stop to read the epochs of all clients.
-            used = connections.call(() -> open(line), Tap::close, patience);
-            tap = used;
+        Tap present = tap;
+        if (present != null && present.begin()) {
+            present.send();
+            return present;
         }
+        Tap resting = present != null && present.leavesRest() ? present : null;
+        if (resting == null) {
+            close();
+        }
+        // One that nobody has would never stop to read the epochs of all clients.
+        Tap used = connections.call(
+                () -> started(resting == null ? new Tap(line.newChannel()) : resting), Tap::close, patience);
+        tap = used;
         used.send();
         return used;
     }
 
-    /** Opens a channel that reads. */
-    private Tap open(ProbeConnection.Line line) throws IOException {
-        Tap opened = new Tap(line.newChannel());
+    private static Tap started(Tap tap) throws IOException {
         try {
-            opened.start();
-            return opened;
+            tap.start();
+            return tap;
         } catch (IOException | ShutdownSignalException e) {
-            opened.close();
+            tap.close();
             throw e;
         }
     }
@@ -202,16 +206,26 @@ final class FenceStream implements AutoCloseable {
         }
     }
 
+    /** What a channel does. It reads while epochs are drawn; to stop and to start takes a round trip. */
+    private enum State {
+        STARTING,
+        READING,
+        STOPPING,
+        RESTING
+    }
+
     /**
      * A channel that reads at the end of the stream, and writes. The broker sends every reader the messages of all clients. So one that has read
-     * many of others since it drew an epoch stops, or an epoch would cost a message to each client there is.
+     * many of others since it drew an epoch stops, or an epoch would cost a message to each client there is. It keeps the channel: a new one
+     * costs the broker several processes.
      */
     private final class Tap {
         private final String self = UUID.randomUUID().toString();
         private final ReentrantLock lock = new ReentrantLock();
         private volatile Draw draw = Draw.next(self);
         private final Channel channel;
-        private boolean stopped;
+        private volatile State state = State.STARTING;
+        private volatile String consumer = "";
         private long drawn;
         private boolean sent;
         private int unacknowledged;
@@ -219,18 +233,20 @@ final class FenceStream implements AutoCloseable {
 
         Tap(Channel channel) {
             this.channel = channel;
+            channel.addShutdownListener(signal -> fail("its channel was closed: " + signal.getMessage(), signal));
+            channel.addReturnListener(message -> fail("it is gone", null));
         }
 
         void start() throws IOException {
-            channel.addShutdownListener(signal -> fail("its channel was closed: " + signal.getMessage(), signal));
-            channel.addReturnListener(message -> fail("it is gone", null));
+            foreign = 0;
             channel.basicQos(UNACKNOWLEDGED);
-            channel.basicConsume(
+            consumer = channel.basicConsume(
                     names.fences(),
                     false,
                     Map.of("x-stream-offset", "next"),
                     (tag, message) -> received(message),
                     tag -> abandon());
+            state = State.READING;
         }
 
         /** Whether an epoch was sent for and not awaited. */
@@ -258,8 +274,8 @@ final class FenceStream implements AutoCloseable {
                 return;
             }
             foreign++;
-            if (foreign >= MOST_OF_OTHERS && stop()) {
-                connections.execute(this::close);
+            if (foreign >= MOST_OF_OTHERS && stops()) {
+                connections.execute(this::rest);
             }
         }
 
@@ -278,28 +294,45 @@ final class FenceStream implements AutoCloseable {
             }
         }
 
-        /** Stops to read, unless an epoch is being drawn. Returns whether it did. */
-        private boolean stop() {
+        /** Whether it stops to read now, as no epoch is being drawn. */
+        private boolean stops() {
             lock.lock();
             try {
-                boolean stops = !stopped && draw.offset.isDone();
-                stopped |= stops;
+                boolean stops = state == State.READING && draw.offset.isDone();
+                state = stops ? State.STOPPING : state;
                 return stops;
             } finally {
                 lock.unlock();
             }
         }
 
-        /** From now on it reads until the next epoch is there; false if it has stopped, so that another reader is needed. */
+        /** What was not acknowledged is so with the first messages of the next reading. */
+        private void rest() {
+            try {
+                channel.basicCancel(consumer);
+                state = State.RESTING;
+            } catch (IOException | ShutdownSignalException e) {
+                close();
+            }
+        }
+
+        /** From now on it reads until the next epoch is there; false if it has stopped. */
         boolean begin() {
             lock.lock();
             try {
                 drawn++;
                 draw = Draw.next(self + ":" + drawn);
-                return !stopped && channel.isOpen();
+                return state == State.READING && channel.isOpen();
             } finally {
                 lock.unlock();
             }
+        }
+
+        /** Whether it can be started again, which the caller does then. */
+        boolean leavesRest() {
+            boolean leaves = state == State.RESTING && channel.isOpen();
+            state = leaves ? State.STARTING : state;
+            return leaves;
         }
 
         void send() throws IOException {

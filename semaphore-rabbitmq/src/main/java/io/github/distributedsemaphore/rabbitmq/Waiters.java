@@ -68,6 +68,9 @@ final class Waiters {
     private static final int MORE_SELDOM = 8;
     private static final int MOST_SELDOM = 32;
 
+    /** Of a larger crowd so many look in the time in which each could. */
+    private static final int ENOUGH = 128;
+
     private final RabbitConnections connections;
     private final ProbeConnection probes;
     private final Mailbox mailbox;
@@ -97,6 +100,9 @@ final class Waiters {
     private volatile Deadline turnOfOthers = Deadline.at(System.nanoTime());
     private volatile Deadline nextLook = Deadline.at(System.nanoTime());
 
+    /** Whether the next look has a reason of its own, and is not left out. */
+    private volatile boolean surely = true;
+
     Waiters(RabbitConnections connections, ProbeConnection probes, Mailbox mailbox, QueueNames names) {
         this.connections = connections;
         this.probes = probes;
@@ -117,10 +123,27 @@ final class Waiters {
         waiting = isSo;
     }
 
-    /** Whether it is time to ask the broker for waiting callers. */
+    /**
+     * Whether it is time to ask the broker for waiting callers. In a crowd most of the looks that no message asks for are left out: one
+     * costs several requests, and finds mostly a slot that is on its way to another client.
+     */
     boolean mayLook() {
         long now = System.nanoTime();
-        return !offers.isEmpty() || (turnOfOthers.isPast(now) && nextLook.isPast(now));
+        if (!offers.isEmpty()) {
+            return true;
+        }
+        if (!turnOfOthers.isPast(now) || !nextLook.isPast(now)) {
+            return false;
+        }
+        int crowd = others;
+        if (surely
+                || !isListening()
+                || crowd < MANY
+                || ThreadLocalRandom.current().nextInt(crowd) < ENOUGH) {
+            return true;
+        }
+        refused(false);
+        return false;
     }
 
     /** When it is time at the latest. */
@@ -139,14 +162,18 @@ final class Waiters {
 
     /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
     void refused(boolean postponed) {
+        surely = false;
         boolean listening = isListening();
         Subscription present = subscription;
         if (!listening && present != null) {
             present.renew();
         }
         long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
-        if (listening && !postponed && others >= MANY) {
+        if (listening && !postponed && areMany()) {
             longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, others / MANY));
+            connections.executeIfPossible(this::countOthers);
+        } else if (ThreadLocalRandom.current().nextInt(MANY) == 0) {
+            // Others may have come since.
             connections.executeIfPossible(this::countOthers);
         }
         nextLook = Deadline.at(
@@ -160,14 +187,18 @@ final class Waiters {
         }
     }
 
-    /** Those that waited first ask only if they miss a slot. */
     private void countOthers() {
         Channel present = channel;
         if (present == null) {
             return;
         }
         try {
+            boolean were = areMany();
             others = present.queueDeclarePassive(names.waiters()).getConsumerCount() - 1;
+            if (were && !areMany()) {
+                // Nobody else may look soon.
+                lookNow();
+            }
         } catch (IOException | ShutdownSignalException e) {
             // Usually because this client does not wait any more.
             LOG.debug("not known how many wait", e);
@@ -186,8 +217,13 @@ final class Waiters {
 
     /** Something changed of which no message tells more. */
     void lookNow() {
-        nextLook = Deadline.at(System.nanoTime());
+        lookSurely();
         hint.run();
+    }
+
+    private void lookSurely() {
+        surely = true;
+        nextLook = Deadline.at(System.nanoTime());
     }
 
     private boolean isListening() {
@@ -234,8 +270,8 @@ final class Waiters {
     void passOn(Offer offer) {
         // What the last look showed is not so any more.
         nextLook = Deadline.at(System.nanoTime());
-        if (offer.hops < MOST_HOPS) {
-            boolean unused = mailbox.offer(names, new Offer(offer.slot, offer.hops + 1));
+        if (offer.hops == MOST_HOPS || !mailbox.offer(names, new Offer(offer.slot, offer.hops + 1))) {
+            surely = true;
         }
     }
 
@@ -276,14 +312,15 @@ final class Waiters {
         Deadline patience = budget.patience(Mailbox.PATIENCE);
         Mailbox.await(opening, patience);
         Mailbox.await(listening, patience);
-        nextLook = Deadline.at(System.nanoTime());
+        // What was freed until now was offered to others.
+        lookSurely();
         if (!opening.isDone()) {
             CompletableFuture<?> unused = opening.thenRun(this::lookNow);
         }
         return () -> {
             waiting = false;
             hint = () -> {};
-            nextLook = Deadline.at(System.nanoTime());
+            lookSurely();
             takeOffers().forEach(this::passOn);
             opened.close();
         };

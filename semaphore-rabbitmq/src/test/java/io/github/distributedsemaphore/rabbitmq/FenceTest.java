@@ -75,12 +75,13 @@ class FenceTest {
     }
 
     @Test
-    void aClientThatDrawsNoneStopsToReadThoseOfOthersAndDrawsAHigherOneLater() {
+    void aClientThatDrawsNoneStopsToReadThoseOfOthersAndDrawsAHigherOneLaterOnTheSameChannel() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
         backend.admin().create(name, 1);
         giveBack(session, takeOne(session));
         giveBack(otherSession, takeOne(otherSession));
         int both = consumers();
+        int channels = channels();
         long last = 0;
         for (int round = 0; round < FenceStream.MOST_OF_OTHERS; round++) {
             Hold hold = takeOne(session);
@@ -92,6 +93,7 @@ class FenceTest {
         assertThat(hold.epoch()).isGreaterThan(last);
         giveBack(otherSession, hold);
         await("both read").until(() -> consumers() == both);
+        assertThat(channels()).isEqualTo(channels);
     }
 
     /** Of all channels: a passive declaration tells none of a stream. */
@@ -99,6 +101,11 @@ class FenceTest {
         return Integer.parseInt(RabbitServer.eval("lists:sum([Count || Channel <- rabbit_channel:list(),"
                         + " {consumer_count, Count} <- rabbit_channel:info(Channel, [consumer_count])]).")
                 .strip());
+    }
+
+    private static int channels() {
+        return Integer.parseInt(
+                RabbitServer.eval("length(rabbit_channel:list()).").strip());
     }
 
     @Test
