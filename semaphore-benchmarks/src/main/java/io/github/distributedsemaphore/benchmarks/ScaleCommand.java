@@ -54,7 +54,7 @@ final class ScaleCommand implements Runnable {
     @Option(
             names = "--names",
             defaultValue = "0",
-            description = "how many semaphores have a holder; Redis only, in place of --clients")
+            description = "how many semaphores have a holder, in place of --clients")
     private int names;
 
     @Option(
@@ -65,7 +65,7 @@ final class ScaleCommand implements Runnable {
                             + " Redis only; default: ${DEFAULT-VALUE}")
     private int share;
 
-    @Option(names = "--restart", description = "restart the server while permits go round; Redis only")
+    @Option(names = "--restart", description = "restart the server while permits go round")
     private boolean restart;
 
     @Option(
@@ -85,11 +85,8 @@ final class ScaleCommand implements Runnable {
         within("--clients", clients, 1, MOST_CLIENTS);
         within("--permits", permits, 1, clients);
         within("--seconds", seconds, 1, 600);
-        within("--names", names, 0, backend.equals(REDIS) ? MOST_NAMES : 0);
+        within("--names", names, 0, backend.equals(REDIS) ? MOST_NAMES : NAMES_OF_A_CLIENT);
         within("--share", share, 1, backend.equals(REDIS) ? clients : 1);
-        if (restart && !backend.equals(REDIS)) {
-            throw wrong("--restart is for redis only");
-        }
         // A client's death is what is measured here; permits that are lost before it are a figure.
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
         System.setProperty("org.slf4j.simpleLogger.log.io.github.distributedsemaphore", "error");
@@ -115,7 +112,7 @@ final class ScaleCommand implements Runnable {
         return switch (backend) {
             case REDIS -> new RedisProcess(folder, restart, names + 3 * clients + 1_000);
             case "rabbitmq" -> new RabbitProcess(folder);
-            case "consul" -> new ConsulServers(folder, 1);
+            case "consul" -> new ConsulServers(folder, 1, restart);
             case "postgresql" -> new PostgresProcess(folder, 3 * clients + 10, PostgresProcess.Counted.COMMITS);
             default -> throw wrong("'" + backend + "' is no backend; there are: redis, rabbitmq, consul, postgresql");
         };
@@ -136,7 +133,7 @@ final class ScaleCommand implements Runnable {
             } else {
                 what = clients + " clients, " + permits + " permits" + (share == 1 ? "" : ", " + share + " share");
                 try (Crowd crowd = new Crowd(figures, uri, permits, share)) {
-                    crowd.measure(clients, restart && server instanceof RedisProcess redis ? redis : null);
+                    crowd.measure(clients, restart ? server : null);
                 }
             }
         } finally {

@@ -7,6 +7,7 @@ import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 class ScaleCommandTest {
@@ -29,9 +30,8 @@ class ScaleCommandTest {
                 "redis --clients 5 --permits 6 | --permits is 6; it must be from 1 to 5",
                 "redis --clients 5 --permits 5 --seconds 601 | --seconds is 601; it must be from 1 to 600",
                 "redis --names 100001 | --names is 100001; it must be from 0 to 100000",
-                "consul --names 5 | --names is 5; it must be from 0 to 0",
+                "consul --names 20001 | --names is 20001; it must be from 0 to 20000",
                 "rabbitmq --clients 5 --permits 5 --share 2 | --share is 2; it must be from 1 to 1",
-                "consul --restart | --restart is for redis only",
                 "etcd --clients 5 --permits 5 | 'etcd' is no backend; there are: redis",
             })
     void aWrongCallNamesTheValueAndTheBound(String arguments, String message) {
@@ -63,9 +63,21 @@ class ScaleCommandTest {
                 .containsPattern("restart: clients that had none within three minutes +0\\.000");
     }
 
+    /** Half a minute, for the same reason. */
     @Test
-    void namesWithAHolderEachAreFreeAgainWhenItDies() {
-        assertThat(scale("redis --names 120 --seconds 1 --settings detection=2s"))
+    void clientsOfABrokerComeBackAfterARestart() {
+        assertThat(scale("rabbitmq --clients 3 --permits 2 --seconds 1 --restart"))
+                .as(errors.toString())
+                .isZero();
+        assertThat(figures.toString())
+                .contains("3 clients, 2 permits")
+                .containsPattern("restart: clients that had none within three minutes +0\\.000");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"redis --settings detection=2s", "postgresql --settings detection=2s"})
+    void namesWithAHolderEachAreFreeAgainWhenItDies(String server) {
+        assertThat(scale(server + " --names 120 --seconds 1"))
                 .as(errors.toString())
                 .isZero();
         assertThat(figures.toString())

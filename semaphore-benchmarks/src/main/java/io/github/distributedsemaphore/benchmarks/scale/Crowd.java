@@ -7,7 +7,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.benchmarks.cells.BrokenRunException;
 import io.github.distributedsemaphore.benchmarks.cells.ServerUse;
-import io.github.distributedsemaphore.benchmarks.servers.RedisProcess;
+import io.github.distributedsemaphore.benchmarks.servers.MeasuredServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,7 +69,7 @@ public final class Crowd implements AutoCloseable {
      * @param restarted the server, if it is to be restarted while permits go round; else null
      * @throws InterruptedException if the calling thread is interrupted
      */
-    public void measure(int number, @Nullable RedisProcess restarted) throws InterruptedException {
+    public void measure(int number, @Nullable MeasuredServer restarted) throws InterruptedException {
         first.admin().create(NAME, permits);
         PermitGroup held = first.semaphore(NAME).acquire(permits);
         gather(number);
@@ -150,7 +150,7 @@ public final class Crowd implements AutoCloseable {
         figures.add("longest wait, seconds", longestWait.get() / 1e9);
     }
 
-    private void restart(RedisProcess server) throws InterruptedException {
+    private void restart(MeasuredServer server) throws InterruptedException {
         figures.progress("the server restarts");
         waiting.addAll(all.stream().map(client -> client.semaphore(NAME)).toList());
         long start = System.nanoTime();

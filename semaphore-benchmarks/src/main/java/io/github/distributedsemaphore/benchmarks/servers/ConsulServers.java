@@ -25,21 +25,46 @@ public final class ConsulServers implements MeasuredServer {
     private final HttpClient http = HttpClient.newHttpClient();
     private final List<ProcessServer> processes = new ArrayList<>();
     private final List<Integer> ports;
+    private final boolean durable;
 
     public ConsulServers(Path folder, int size) {
+        this(folder, size, size > 1);
+    }
+
+    /**
+     * Starts them.
+     *
+     * @param folder for their files
+     * @param size how many
+     * @param durable whether they store anything; if not, a single one runs in development mode
+     */
+    public ConsulServers(Path folder, int size, boolean durable) {
+        this.durable = durable;
         ports = FreePorts.choose(PORTS * size);
         for (int i = 0; i < size; i++) {
-            ProcessServer server = new ProcessServer("Consul", folder.resolve("consul-" + port(i, 0)));
-            processes.add(server);
-            List<String> command = command(i, size == 1 ? development() : server(server.data(), i, size));
+            processes.add(new ProcessServer("Consul", folder.resolve("consul-" + port(i, 0))));
+        }
+        start();
+    }
+
+    private void start() {
+        int size = processes.size();
+        for (int i = 0; i < size; i++) {
+            ProcessServer server = processes.get(i);
             // None serves before there is a leader, and no leader before all are there.
             boolean isLast = i == size - 1;
             MeasuredServer.start(
                     server,
-                    command,
+                    command(i, durable ? server(server.data(), i, size) : development()),
                     () -> !isLast || IntStream.range(0, size).allMatch(this::answers),
                     "Debian, as root: .ci/install-consul");
         }
+    }
+
+    @Override
+    public void restart() {
+        processes.forEach(ProcessServer::stop);
+        start();
     }
 
     private static List<String> development() {
@@ -126,7 +151,8 @@ public final class ConsulServers implements MeasuredServer {
     @Override
     public String version() {
         String version = self().getAsJsonObject("Config").get("Version").getAsString();
-        return "Consul " + version + (processes.size() == 1 ? ", development mode" : ", 3 servers");
+        return "Consul " + version + (durable ? "" : ", development mode")
+                + (processes.size() == 1 ? "" : ", 3 servers");
     }
 
     @Override

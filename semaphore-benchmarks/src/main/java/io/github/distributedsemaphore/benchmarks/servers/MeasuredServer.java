@@ -20,6 +20,9 @@ public interface MeasuredServer extends AutoCloseable {
     /** The product and its version. */
     String version();
 
+    /** Ends it in order and starts it again, with what it has stored; returns when it answers. */
+    void restart();
+
     @Override
     void close();
 

@@ -48,8 +48,9 @@ public final class PostgresProcess implements MeasuredServer {
 
     private final int port = FreePorts.choose(1).get(0);
     private final ProcessServer process;
-    private final Connection connection;
+    private final List<String> command;
     private final Counted counted;
+    private Connection connection;
 
     public PostgresProcess(Path folder, int mostConnections, Counted counted) {
         this.counted = counted;
@@ -60,12 +61,27 @@ public final class PostgresProcess implements MeasuredServer {
                 own(folder);
             }
             process.run(command("initdb", "-D", data, "-U", "bench", "-A", "trust", "-E", "UTF8"), "");
-            List<String> command = command("postgres", "-D", data, "-p", Integer.toString(port), "-h", "127.0.0.1");
+            command = command("postgres", "-D", data, "-p", Integer.toString(port), "-h", "127.0.0.1");
             command.addAll(List.of("-k", "", "-c", "max_connections=" + mostConnections));
-            MeasuredServer.start(process, command, this::serves, "Debian: apt-get install postgresql");
-            connection = PostgresContestant.connect(uri());
+            connection = start();
         } catch (IOException | UncheckedIOException | SQLException e) {
             throw new BrokenRunException("no PostgreSQL server; install it (Debian: apt-get install postgresql)", e);
+        }
+    }
+
+    private Connection start() throws SQLException {
+        MeasuredServer.start(process, command, this::serves, "Debian: apt-get install postgresql");
+        return PostgresContestant.connect(uri());
+    }
+
+    @Override
+    public void restart() {
+        // Upon the usual signal it waits until its clients have left.
+        process.stop("INT");
+        try {
+            connection = start();
+        } catch (SQLException e) {
+            throw new BrokenRunException("PostgreSQL does not take connections after a restart", e);
         }
     }
 

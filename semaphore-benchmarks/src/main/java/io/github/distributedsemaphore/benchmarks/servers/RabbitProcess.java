@@ -31,15 +31,25 @@ public final class RabbitProcess implements MeasuredServer {
             // Left to the broker it would be a daemon, which outlives all that use it.
             mapper = process.begin(List.of("epmd"));
             Runtime.getRuntime().addShutdownHook(new Thread(mapper::destroyForcibly));
-            MeasuredServer.start(
-                    process,
-                    List.of(SCRIPT),
-                    () -> ProcessServer.answer(port, "HELLO!!!") == 'A',
-                    "Debian: apt-get install rabbitmq-server");
+            start();
             connection = connect();
         } catch (IOException | TimeoutException e) {
             throw new BrokenRunException("RabbitMQ cannot be used", e);
         }
+    }
+
+    private void start() {
+        MeasuredServer.start(
+                process,
+                List.of(SCRIPT),
+                () -> ProcessServer.answer(port, "HELLO!!!") == 'A',
+                "Debian: apt-get install rabbitmq-server");
+    }
+
+    @Override
+    public void restart() {
+        process.stop();
+        start();
     }
 
     private Connection connect() throws IOException, TimeoutException {

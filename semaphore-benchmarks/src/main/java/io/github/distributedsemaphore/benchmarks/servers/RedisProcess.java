@@ -65,7 +65,7 @@ public final class RedisProcess implements MeasuredServer {
                 "Debian: apt-get install redis-server");
     }
 
-    /** Ends it in order and starts it again, with what it has logged; returns when it answers. */
+    @Override
     public void restart() {
         process.stop();
         start();

@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * asked for goes back.
  */
 final class CallersTime {
+    private static final Duration LEAST_TIME = Duration.ofMillis(300);
+    private static final Duration APART = Duration.ofMillis(20);
+
     private final TckFixture tck;
 
     CallersTime(TckFixture tck) {
@@ -70,9 +73,11 @@ final class CallersTime {
         outage.during(() -> {
             calls.put(waiter, early);
             alone.forEach((call, own) -> {
-                Duration time = Duration.ofMillis(call.method().contains(".try") ? 300 : 400);
+                // One after the other: if all ended together, they would wait for the processors.
+                Duration time = LEAST_TIME.plus(APART.multipliedBy(calls.size()));
+                Duration later = time.plus(APART);
                 calls.put(TimedCall.start(tck, call + " " + outage, () -> own.make(call, time)), time);
-                calls.put(TimedCall.start(tck, call + " among others " + outage, () -> crowd.make(call, time)), time);
+                calls.put(TimedCall.start(tck, call + " among others " + outage, () -> crowd.make(call, later)), later);
             });
             calls.forEach((call, time) -> call.assertNothing(call.endsAfter(time)));
         });
