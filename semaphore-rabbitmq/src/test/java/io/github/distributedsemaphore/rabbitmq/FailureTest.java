@@ -327,7 +327,7 @@ class FailureTest {
         try {
             assertThat(session.check(held)).isEqualTo(HoldState.HELD);
             assertThat(Rabbit.giveBack(session, held).lost()).isEmpty();
-            assertThat(backend.admin().describe(name).orElseThrow().free()).isEqualTo(2);
+            assertThat(Rabbit.freeUnderAlarm(name)).isEqualTo(2);
         } finally {
             RabbitServer.eval("rabbit_alarm:clear_alarm(" + alarm + ").");
         }

@@ -82,6 +82,13 @@ final class Rabbit {
         return session.exchange(new ExchangeRequest(List.of(holds), List.of(), 1, false));
     }
 
+    /** Under an alarm a thousand queues are looked for one by one, for which a busy machine needs its time. */
+    static int freeUnderAlarm(String name) {
+        try (SemaphoreBackend patient = backend("?timeout=20s")) {
+            return patient.admin().describe(name).orElseThrow().free();
+        }
+    }
+
     /** What a session told of its own accord. */
     static final class News implements SessionListener {
         final List<Hold> lost = new CopyOnWriteArrayList<>();
