@@ -64,6 +64,16 @@ class RealThreadsTest {
         }));
     }
 
+    /** The answer of the first exchange after the release of a permit waits for the test. */
+    private Link slowAfter(Permit released) {
+        return Link.with(what -> {}, what -> {
+            if (what.equals("exchange") && !released.isValid()) {
+                asked.countDown();
+                passUninterruptibly(answer);
+            }
+        });
+    }
+
     @AfterEach
     void close() {
         answer.countDown();
@@ -211,13 +221,7 @@ class RealThreadsTest {
     void aSlotThatIsReleasedDuringAnExchangeDoesNotGoToTheOneWhomThatExchangeServes() throws Exception {
         client.admin().create("pair", 2);
         Permit first = client.semaphore("pair").acquire();
-        Link link = Link.with(what -> {}, what -> {
-            if (what.equals("exchange") && !first.isValid()) {
-                asked.countDown();
-                passUninterruptibly(answer);
-            }
-        });
-        try (SemaphoreClient other = client(link)) {
+        try (SemaphoreClient other = client(slowAfter(first))) {
             Permit second = other.semaphore("pair").acquire();
             first.release();
             CompletableFuture<Permit> waiting = other.semaphore("pair").acquireAsync();
@@ -237,13 +241,7 @@ class RealThreadsTest {
     void nobodyIsHandedASlotWhoCanHaveTheOneThatTheBackendIsGrantingToACallThatHasEnded() throws Exception {
         client.admin().create("pair", 2);
         Permit first = client.semaphore("pair").acquire();
-        Link link = Link.with(what -> {}, what -> {
-            if (what.equals("exchange") && !first.isValid()) {
-                asked.countDown();
-                passUninterruptibly(answer);
-            }
-        });
-        try (SemaphoreClient other = client(link, Duration.ofSeconds(10))) {
+        try (SemaphoreClient other = client(slowAfter(first), Duration.ofSeconds(10))) {
             DistributedSemaphore pair = other.semaphore("pair");
             Permit second = pair.acquire();
             first.release();

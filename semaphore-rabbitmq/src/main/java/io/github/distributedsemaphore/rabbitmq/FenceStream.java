@@ -239,7 +239,9 @@ final class FenceStream implements AutoCloseable {
 
         void start() throws IOException {
             foreign = 0;
-            channel.basicQos(UNACKNOWLEDGED);
+            if (consumer.isEmpty()) {
+                channel.basicQos(UNACKNOWLEDGED);
+            }
             consumer = channel.basicConsume(
                     names.fences(),
                     false,
@@ -306,7 +308,7 @@ final class FenceStream implements AutoCloseable {
             }
         }
 
-        /** What was not acknowledged is so with the first messages of the next reading. */
+        /** What is not acknowledged by now is so together with messages of a later reading. */
         private void rest() {
             try {
                 channel.basicCancel(consumer);

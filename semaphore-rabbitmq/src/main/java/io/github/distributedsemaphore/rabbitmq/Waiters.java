@@ -125,7 +125,7 @@ final class Waiters {
 
     /**
      * Whether it is time to ask the broker for waiting callers. In a crowd most of the looks that no message asks for are left out: one
-     * costs several requests, and finds mostly a slot that is on its way to another client.
+     * costs several requests, and finds mostly a slot that is on its way to another client. Then it puts the look off.
      */
     boolean mayLook() {
         long now = System.nanoTime();

@@ -82,6 +82,7 @@ class FenceTest {
             giveBack(session, hold);
         }
         await("only the one that draws reads").until(() -> consumers() == both - 1);
+        assertThat(channels()).isEqualTo(channels);
         Hold hold = takeOne(otherSession);
         assertThat(hold.epoch()).isGreaterThan(last);
         giveBack(otherSession, hold);
