@@ -77,10 +77,17 @@ class ClusterPartitionTest extends ClusterTck {
                     Thread.sleep(500);
                 }
             }
-            if (KHEPRI
-                    && !eval(nodes.get(0), "rabbit_feature_flags:enable(khepri_db)", 60)
-                            .startsWith("{ok, ok}")) {
-                throw new IllegalStateException("Khepri cannot be enabled");
+            if (KHEPRI) {
+                enableKhepri();
+            }
+        }
+
+        private void enableKhepri() {
+            String said = eval(nodes.get(0), "rabbit_feature_flags:enable(khepri_db)", 60);
+            if (!said.startsWith("{ok, ok}")) {
+                throw new IllegalStateException(
+                        "Khepri cannot be enabled: the broker of " + RabbitNode.SCRIPTS + " says " + said.strip()
+                                + ". It has to be of version 4 or later; ./verify clusters brings one");
             }
         }
 
