@@ -49,6 +49,20 @@ class PlantedBugsTest {
                     "AdminMutex.java",
                     "if (!taken) { connection.close(budget.end()); }",
                     "if (!taken) { LOG.debug(\"the mutex was not taken\"); }"),
+            in(
+                    "of slots that go back together one leaves the count",
+                    "4.7",
+                    "all slots that a group gave back",
+                    "HolderCount.java",
+                    "for (String tag : left.subList(1, left.size())) { used.asyncRpc(cancel(tag).nowait().build()); }",
+                    ""),
+            in(
+                    "an epoch that an attempt left is the next one's",
+                    "7.1",
+                    "tried a removed slot",
+                    "FenceStream.java",
+                    "Tap unused = send(line(patience), patience);",
+                    "Tap present = tap; if (present == null || !present.isSent()) { Tap unused = send(line(patience), patience); }"),
             PlantedBug.of(
                     "the renewal that finds no session is the last",
                     "6.1",

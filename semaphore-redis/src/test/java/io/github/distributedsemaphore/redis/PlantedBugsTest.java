@@ -209,7 +209,21 @@ class PlantedBugsTest {
                     "in the order in which they are listed",
                     "RedisInspection.java",
                     ".sorted(Comparator.comparingInt(Holder::slot))",
-                    ""));
+                    ""),
+            in(
+                    "validity is counted from a look at the queue",
+                    "5.4",
+                    "said to be valid after its slot was granted",
+                    "ExchangeLoop.java",
+                    "liveness.validUntil(view.sentNanos(), view.deadlineMillis(), view.serverMicros())",
+                    "liveness.validUntil(view.queueNanos(), view.deadlineMillis(), view.serverMicros())"),
+            in(
+                    "a watch that was ended is believed to stand",
+                    "8.6",
+                    "a client that was idle for",
+                    "ArmedWire.java",
+                    "tell(batch); view = known.unwatched();",
+                    "tell(batch);"));
 
     @TempDir
     Path folder;

@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.spi.support.BackendUri;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -105,6 +107,9 @@ class UnknownOutcomeTest {
         await().ignoreExceptions().until(() -> session.check(found) == HoldState.HELD);
         assertThat(found.slot()).isNotEqualTo(before.slot());
         assertThat(found.lastEpoch() - found.epoch()).isEqualTo(9);
+        Renewal renewal =
+                await().ignoreExceptions().until(() -> session.renew(List.of(before, found)), Objects::nonNull);
+        assertThat(renewal.lost()).isEmpty();
         giveBack(session, found);
         Hold next = takeHolds(rival, 2).stream()
                 .filter(hold -> hold.slot() == found.slot())

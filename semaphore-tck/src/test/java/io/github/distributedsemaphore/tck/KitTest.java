@@ -22,6 +22,7 @@ import io.github.distributedsemaphore.tck.harness.Leftovers;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,6 +34,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Test;
@@ -132,6 +134,51 @@ class KitTest {
                             "threads are left after the clients were closed: [\"left-behind\" WAITING\n    at "));
         } finally {
             LeavesAThread.END.countDown();
+        }
+    }
+
+    static class DoesNotClose extends Case {
+        private static final CountDownLatch END = new CountDownLatch(1);
+        private static final AtomicBoolean STUCK = new AtomicBoolean();
+
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(patient(MemoryServer.ALL)) {
+                @Override
+                public SemaphoreClient connect(ClientSpec spec) {
+                    SemaphoreClient client = super.connect(spec);
+                    return STUCK.get() ? stuck(client) : client;
+                }
+            };
+        }
+
+        private static SemaphoreClient stuck(SemaphoreClient client) {
+            return (SemaphoreClient) Proxy.newProxyInstance(
+                    SemaphoreClient.class.getClassLoader(),
+                    new Class<?>[] {SemaphoreClient.class},
+                    (proxy, method, arguments) -> {
+                        if (method.getName().equals("close")) {
+                            END.await();
+                        }
+                        return method.invoke(client, arguments);
+                    });
+        }
+
+        @Test
+        @Rule("3.12")
+        void makesAClient(TckFixture tck) {
+            STUCK.set(true);
+            SemaphoreClient unused = tck.client();
+            STUCK.set(false);
+        }
+    }
+
+    @Test
+    void aClientThatDoesNotCloseFailsTheTestAndNotTheRun() {
+        try {
+            assertFails(DoesNotClose.class, text -> text.contains("close of a client after the test"));
+        } finally {
+            DoesNotClose.END.countDown();
         }
     }
 

@@ -56,7 +56,7 @@ final class CallersPatience {
                 waiters.add(TimedCall.start(tck, "acquire() begun during " + outage, another.semaphore(name)::acquire));
             }
             Pause.millis(away.toMillis());
-            waiters.forEach(CallersPatience::assertGoesOn);
+            waiters.forEach(TimedCall::assertGoesOn);
             tck.await("a release ends", tck.guarantees().callBound(), release::isDone);
         });
         late.close();
@@ -105,7 +105,7 @@ final class CallersPatience {
         long since = System.nanoTime();
         outage.during(() -> {
             Pause.millis(Outage.longerThanRequests(tck).plusSeconds(1).toMillis());
-            assertGoesOn(waiter);
+            waiter.assertGoesOn();
             tck.await(
                     atOnce.what() + " gives up at once",
                     tck.guarantees().callBound().plusSeconds(1),
@@ -121,13 +121,6 @@ final class CallersPatience {
                 .as("what %s says after the outage", waiter.what())
                 .isEqualTo(true);
         outage.assertSettled(tck, Map.of(name, 1), "holders");
-    }
-
-    private static void assertGoesOn(TimedCall waiter) {
-        if (waiter.task().isDone()) {
-            throw new AssertionError(waiter.what() + " does not wait on while the backend is away: it ended with "
-                    + waiter.task().result().outcome());
-        }
     }
 
     /** Waiters give up after the patience that their client was given, and say how long they tried. */

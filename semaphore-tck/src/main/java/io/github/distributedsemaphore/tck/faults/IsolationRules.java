@@ -244,6 +244,18 @@ public abstract class IsolationRules {
         outlast(tck, proxy -> proxy.lose(Direction.ANSWERS));
     }
 
+    /** A permit that is granted between two renewals is valid from the first of them, whatever was asked since. */
+    @Test
+    @Rule({"5.4", "1.10"})
+    void aGrantOfABusyClientIsNotValidForLonger(TckFixture tck) throws Exception {
+        if (!hasTimeForALease(tck)) {
+            throw new TestAbortedException("leases are long");
+        }
+        for (int round = 0; round < tck.rounds(8, 3); round++) {
+            outlast(tck, IsolationRules::grantedAfterOthers, IsolationRules::cutOff, IsolationRules::takeOver);
+        }
+    }
+
     /** Whether a lease has ended counts from when it was looked at, not from when the look was sent or was heard of. */
     @Test
     @Rule("1.10")
@@ -282,6 +294,15 @@ public abstract class IsolationRules {
         Permit permit = semaphore.acquire(tck.patience());
         lost.heal();
         return permit;
+    }
+
+    private static Permit grantedAfterOthers(TckFixture tck, Route route, DistributedSemaphore semaphore) {
+        int most = (int) tck.guarantees().detectionMax().dividedBy(40).toMillis();
+        for (int i = 0; i < GRANTS; i++) {
+            Observer.assertWorks(tck, semaphore);
+            Pause.millis(tck.random().nextInt(most + 1));
+        }
+        return granted(tck, route, semaphore);
     }
 
     /** The end of a validity that renewals have put off is to be noticed as well as that of the first one. */

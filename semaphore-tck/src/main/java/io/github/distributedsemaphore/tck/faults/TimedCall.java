@@ -91,7 +91,17 @@ final class TimedCall {
 
     /** Shows that the call goes on for a moment. That it is blocked the state of a thread does not tell: it may read. */
     void waitsOn() {
-        tck.proveNothing(what + " waits on while the backend is away", SOON, () -> !task.isDone());
+        tck.proveNothing(what + " waits on while the backend is away", SOON, () -> {
+            assertGoesOn();
+            return true;
+        });
+    }
+
+    void assertGoesOn() {
+        if (task.isDone()) {
+            throw new AssertionError(what + " does not wait on while the backend is away: it ended with "
+                    + task.result().outcome());
+        }
     }
 
     private Ended ended() {

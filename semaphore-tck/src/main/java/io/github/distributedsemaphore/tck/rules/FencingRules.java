@@ -141,6 +141,32 @@ public abstract class FencingRules {
         }
     }
 
+    /** An attempt may have drawn an epoch before it finds that its slot was removed. By the next attempt that epoch is old. */
+    @Test
+    @Rule("7.1")
+    void anAttemptAtARemovedSlotLeavesNoEpochForTheNext(TckFixture tck) {
+        requireFencing(tck);
+        String name = tck.create(3);
+        DistributedSemaphore semaphore = tck.client().semaphore(name);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
+        held.stream().filter(permit -> permit.slot() == 3).forEach(Permit::release);
+        tck.take(semaphore, 1).get(0).release();
+        tck.home().admin().resize(name, 2);
+        assertThat(semaphore.tryAcquire())
+                .as("an attempt while both slots that are left are held")
+                .isEmpty();
+        held.stream().filter(permit -> permit.slot() == 1).forEach(Permit::release);
+        Permit before = tck.take(tck.client().semaphore(name), 1).get(0);
+        before.release();
+        Permit next = tck.take(semaphore, 1).get(0);
+        assertThat(next.fence().epoch())
+                .as("epoch of slot 1 after %s, granted to a client that had tried a removed slot", before.fence())
+                .isGreaterThan(before.fence().epoch());
+        next.release();
+        held.forEach(Permit::close);
+        tck.assertFree(name, 2);
+    }
+
     @Test
     @Rule("7.2")
     void fencesGoOnRisingAfterDestructionIfThatIsDeclared(TckFixture tck) {

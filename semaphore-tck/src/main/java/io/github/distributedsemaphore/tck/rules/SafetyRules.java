@@ -12,12 +12,16 @@ import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Occupancy;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.text.Normalizer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +33,9 @@ import org.junit.jupiter.api.Test;
 @Section
 public abstract class SafetyRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);
+
+    /** A moment, and longer than clients keep what they watch while they are idle. */
+    private static final List<Integer> IDLE_MILLIS = List.of(20, 700, 3_000, 5_000);
 
     /** For subclasses. */
     protected SafetyRules() {}
@@ -81,6 +88,35 @@ public abstract class SafetyRules {
         }
         occupancy.assertNeverExceededBy(contenders);
         tck.assertFree(name, 3);
+    }
+
+    /** What a client knew before it was idle is old, also where it has stopped to listen. */
+    @Test
+    @Rule({"1.1", "8.6"})
+    void aSlotThatWasRemovedWhileAClientWasIdleIsNotGranted(TckFixture tck) {
+        SemaphoreClient client = tck.client(Waiters.hinted(tck));
+        Map<String, List<Permit>> others = new LinkedHashMap<>();
+        for (int unused : IDLE_MILLIS) {
+            String name = tck.create(2);
+            List<Permit> both = tck.take(tck.home().semaphore(name), 2);
+            both.stream().filter(permit -> permit.slot() == 2).forEach(Permit::release);
+            tck.take(client.semaphore(name), 1).get(0).release();
+            others.put(name, both);
+        }
+        long since = System.nanoTime();
+        Iterator<Integer> idle = IDLE_MILLIS.iterator();
+        others.forEach((name, held) -> {
+            int millis = idle.next();
+            Pause.millis(Math.max(0, millis - (System.nanoTime() - since) / 1_000_000));
+            tck.home().admin().resize(name, 1);
+            assertThat(client.semaphore(name).tryAcquire())
+                    .as(
+                            "a permit of a client that was idle for %s ms, while the only slot that is left is held",
+                            millis)
+                    .isEmpty();
+            held.forEach(Permit::close);
+            tck.assertFree(name, 1);
+        });
     }
 
     @Test

@@ -90,12 +90,22 @@ final class QuietHold {
 
         Held(DistributedSemaphore semaphore, Verification expected) {
             this.expected = expected;
-            permit = semaphore
-                    .tryAcquire()
-                    .orElseThrow(() ->
-                            new AssertionError("[2.11] '" + semaphore.name() + "' refused a permit that must be free"));
+            permit = taken(semaphore);
             validity = TckTiming.validity(permit.validUntil());
             permit.onLost(loss -> lost());
+        }
+
+        /** A first connection may take longer than one attempt while the machine is busy. */
+        private Permit taken(DistributedSemaphore semaphore) {
+            try {
+                return semaphore
+                        .tryAcquire(run.timing().patience())
+                        .orElseThrow(() -> new AssertionError(
+                                "[2.11] '" + semaphore.name() + "' refused a permit that must be free"));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new AssertionError("interrupted", e);
+            }
         }
 
         private void lost() {
