@@ -333,14 +333,18 @@ final class EngineClient implements SemaphoreClient {
         }
 
         private void look() {
-            removeForgotten();
-            for (Entry entry : entries.values()) {
-                EngineSemaphore semaphore = entry.used;
-                if (semaphore != null) {
-                    semaphore.coordinator().restIfUnused();
+            try {
+                removeForgotten();
+                for (Entry entry : entries.values()) {
+                    EngineSemaphore semaphore = entry.used;
+                    if (semaphore != null) {
+                        semaphore.coordinator().restIfUnused();
+                    }
                 }
+            } finally {
+                // Or else an error, for want of memory, would have been the last look.
+                looking.set(false);
             }
-            looking.set(false);
             boolean more = entries.values().stream().anyMatch(entry -> entry.used != null);
             if (more) {
                 lookLater();

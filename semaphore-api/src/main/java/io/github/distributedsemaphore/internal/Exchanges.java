@@ -137,7 +137,8 @@ final class Exchanges implements Combiner.Work {
         LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", name);
         return () -> {
             work.resolved();
-            settle(batch, result);
+            // What it granted it granted then. What was sent to find that out decided nothing.
+            settle(batch, result.toBuilder().sent(batch.sent()).build());
         };
     }
 

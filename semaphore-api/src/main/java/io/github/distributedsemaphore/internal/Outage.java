@@ -251,6 +251,10 @@ final class Outage {
         retryPlanned = false;
         retried = Math.min(retried + 1, Retries.MOST_DOUBLINGS);
         work.retry();
+        if (!queue.isAnyoneWaiting() && !work.isAnythingOwed()) {
+            // Nobody asks any more, so nobody would hear of its end: the next call has its own time.
+            reason = null;
+        }
     }
 
     /** A call begins to wait. */

@@ -188,13 +188,14 @@ final class PendingWork {
         return isToAsk() && notBefore.isPast(environment.nanoTime());
     }
 
-    /** How many permits the exchange under way may bring for calls that have ended since it began. */
-    int askedForNobody() {
-        int permits = 0;
+    /** Whether the exchange under way may bring something for a call that has ended since it began. */
+    boolean isAnyAskedForNobody() {
         for (AcquireCall call : asked) {
-            permits += call.isInFlight() && call.isDone() ? call.wanted() : 0;
+            if (call.isInFlight() && call.isDone()) {
+                return true;
+            }
         }
-        return permits;
+        return false;
     }
 
     /** When the turn of the others is over, after which there is something to ask; never if there is nothing. */

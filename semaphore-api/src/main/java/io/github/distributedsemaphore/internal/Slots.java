@@ -50,7 +50,7 @@ final class Slots {
         this.combiner = combiner;
         this.environment = owner.environment();
         this.mostHandOffs = settings.handOffs();
-        this.handOffNanos = settings.handOffTime().toNanos();
+        this.handOffNanos = mostHandOffs == 0 ? 0 : settings.handOffTime().toNanos();
     }
 
     List<SlotHold> all() {
@@ -169,11 +169,12 @@ final class Slots {
     }
 
     /**
-     * The backend may be granting slots at this moment, to the head or to calls that have ended since. With nobody behind the head to
-     * take them they would be held for nobody, and others be refused meanwhile.
+     * The backend may be granting a slot at this moment, to the head or to a call that has ended since. With nobody behind the head to
+     * take it, it would be held for nobody, and others be refused meanwhile. Of the calls that have ended most were served by hand-off
+     * a moment ago. That more than one slot comes for them is rare, and to wait for more would end each run of hand-offs.
      */
     private boolean isServedElsewhere(AcquireCall head) {
-        int free = work.askedForNobody() + (head.isInFlight() ? 1 : 0);
+        int free = (work.isAnyAskedForNobody() ? 1 : 0) + (head.isInFlight() ? 1 : 0);
         return !queue.areNextForOne(free);
     }
 

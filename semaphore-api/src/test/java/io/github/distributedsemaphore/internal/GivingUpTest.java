@@ -277,13 +277,21 @@ class GivingUpTest {
     /** As in a process that stood still while its answer waited to be read, and the limit was lowered meanwhile. */
     @Test
     void anOldGrantPassesToNoCallThatCameAfterIt() {
-        Stage stage = new Stage(2);
+        assertPassesToNoLaterCall(new Stage(2), 300_000_000);
+    }
+
+    @Test
+    void withoutHandOffsNoGrantPassesToACallThatCameAfterIt() {
+        assertPassesToNoLaterCall(new Stage(2, "handOffs=0"), 3_000_000);
+    }
+
+    private static void assertPassesToNoLaterCall(Stage stage, long stoodStillNanos) {
         stage.takeAsOther();
         CompletableFuture<Permit> cancelled = stage.semaphore.acquireAsync();
         List<CompletableFuture<Permit>> late = new ArrayList<>();
         stage.after("exchange", () -> {
             stage.otherAdmin().resize(Stage.NAME, 1);
-            stage.environment.freeze(300_000_000);
+            stage.environment.freeze(stoodStillNanos);
             cancelled.cancel(false);
             late.add(stage.semaphore.acquireAsync(Duration.ofMillis(50)));
         });

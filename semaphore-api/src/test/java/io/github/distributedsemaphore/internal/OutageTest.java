@@ -11,6 +11,10 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeResult;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -89,6 +93,66 @@ class OutageTest {
         stage.settle();
         assertThat(waiting).isCompleted();
         assertThat(waiting.join().isValid()).isTrue();
+    }
+
+    /** A later call may have a slot only as long as it may pass without the backend being asked: the limit may be lower by now. */
+    @Test
+    void whatIsFoundToBeGrantedPassesToNoCallThatCameSince() {
+        Stage stage = new Stage(2);
+        stage.takeAsOther();
+        stage.adapter = right -> (BackendSession) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {BackendSession.class}, (proxy, called, arguments) -> {
+                    try {
+                        Object result = called.invoke(right, arguments);
+                        return called.getName().equals("resolve")
+                                ? ((ExchangeResult) result)
+                                        .toBuilder()
+                                                .sent(stage.environment.nanoTime())
+                                                .build()
+                                : result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        stage.loseReply();
+        CompletableFuture<Permit> gone = stage.semaphore.acquireAsync(Duration.ZERO);
+        List<CompletableFuture<Permit>> late = new ArrayList<>();
+        stage.before("resolve", () -> {
+            gone.cancel(false);
+            stage.otherAdmin().resize(Stage.NAME, 1);
+            stage.environment.freeze(300_000_000);
+            late.add(stage.semaphore.acquireAsync(Duration.ofMillis(50)));
+        });
+        stage.settle();
+        stage.passMillis(100);
+        assertThat(late.get(0)).as("a call for a slot that was removed before").isCompletedExceptionally();
+    }
+
+    @Test
+    void anOutageThatEndedWhileNobodyWaitedEndsNoLaterCall() {
+        Stage stage = new Stage(1, "outagePatience=0s");
+        stage.outage("exchange", down);
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(BackendUnavailableException.class);
+        stage.outageOver();
+        stage.passMillis(5_000);
+        stage.before("exchange", () -> stage.passMillis(5));
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofSeconds(10));
+        stage.settle();
+        assertThat(waiting).isCompleted();
+    }
+
+    /** One late answer is no outage: the call gets what comes a moment after its time. */
+    @Test
+    void anOutageThatEndedWhileNobodyWaitedTakesNoTimeFromALaterCall() {
+        Stage stage = new Stage(1);
+        stage.outage("exchange", down);
+        assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(BackendUnavailableException.class);
+        stage.outageOver();
+        stage.passMillis(5_000);
+        stage.before("exchange", () -> stage.passMillis(30));
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofMillis(20));
+        stage.settle();
+        assertThat(waiting).isCompleted();
     }
 
     @Test

@@ -29,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -257,6 +258,42 @@ class RealThreadsTest {
             assertThat(behind.get(10, TimeUnit.SECONDS).slot()).isEqualTo(first.slot());
             released.get(10, TimeUnit.SECONDS);
             assertThat(client.semaphore("pair").availablePermits()).isEqualTo(1);
+        }
+    }
+
+    /** An exchange takes as long as many holds, and was for calls that have been served since by hand-off. */
+    @Test
+    void handOffsGoOnWhileAnExchangeIsUnderWay() throws Exception {
+        AtomicBoolean late = new AtomicBoolean();
+        Link link = Link.with(what -> {}, what -> {
+            if (what.equals("exchange") && late.getAndSet(false)) {
+                asked.countDown();
+                passUninterruptibly(answer);
+            }
+        });
+        try (SemaphoreClient busy = client(link, Duration.ofSeconds(10))) {
+            Permit held = busy.semaphore(NAME).acquire();
+            List<CompletableFuture<Permit>> waiting = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                waiting.add(busy.semaphore(NAME).acquireAsync());
+            }
+            await("all were refused, and are asked for again later")
+                    .pollDelay(Duration.ofMillis(50))
+                    .until(() -> true);
+            late.set(true);
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            List<CompletableFuture<ReleaseOutcome>> released = new ArrayList<>();
+            released.add(held.releaseAsync());
+            for (CompletableFuture<Permit> next : waiting.subList(0, 6)) {
+                released.add(next.get(10, TimeUnit.SECONDS).releaseAsync());
+            }
+            answer.countDown();
+            for (CompletableFuture<Permit> next : waiting.subList(6, 8)) {
+                released.add(next.get(10, TimeUnit.SECONDS).releaseAsync());
+            }
+            for (CompletableFuture<ReleaseOutcome> each : released) {
+                assertThat(each.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseOutcome.RELEASED);
+            }
         }
     }
 

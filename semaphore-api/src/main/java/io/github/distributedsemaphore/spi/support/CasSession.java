@@ -117,7 +117,8 @@ final class CasSession implements BackendSession {
             if (!(planned instanceof Answer.Granted granted)) {
                 return Answer.NOT_DONE;
             }
-            boolean all = granted.holds().stream().allMatch(hold -> row.state(id, hold) != HoldState.LOST);
+            // A slot that was removed meanwhile is not granted any more.
+            boolean all = granted.holds().stream().allMatch(hold -> row.state(id, hold) == HoldState.HELD);
             for (Hold hold : granted.holds()) {
                 Object unused = all ? row.extend(id, hold) : row.giveBack(id, hold);
             }

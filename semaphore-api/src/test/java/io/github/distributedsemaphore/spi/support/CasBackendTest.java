@@ -130,6 +130,17 @@ class CasBackendTest {
     }
 
     @Test
+    void aGrantOfASlotThatWasRemovedMeanwhileIsNotFound() {
+        store.expect(Fate.ANSWER_LOST);
+        ExchangeRequest request = request(List.of(), 2);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+        client().admin().resize("jobs", 1);
+
+        assertThat(session.resolve(request).answers()).containsExactly(Answer.NOT_DONE);
+        assertThat(described().free()).isEqualTo(1);
+    }
+
+    @Test
     void aGrantIsFoundAlsoIfItsAnswerFailsByAnError() {
         store.expect(Fate.ANSWER_FAILS);
         ExchangeRequest request = request(List.of(), 1);
