@@ -190,7 +190,7 @@ final class ArmedWire {
             baseChecked = true;
             return read;
         }
-        return raise(read, deadline);
+        return raise(read, wanted, deadline);
     }
 
     /**
@@ -199,7 +199,7 @@ final class ArmedWire {
      * row the last server may have got its base before the one between. A base by the time is above all epochs that were ever
      * granted, as there are fewer than 256 in a microsecond.
      */
-    private View raise(View read, Deadline deadline) {
+    private View raise(View read, int wanted, Deadline deadline) {
         long base = Math.max(highestBase, read.serverMicros() << 8);
         CommandBatch batch = new CommandBatch().multi();
         batch.add(
@@ -211,7 +211,7 @@ final class ArmedWire {
                 server);
         batch.exec();
         baseChecked = commit(batch, deadline);
-        return rearm(0, deadline);
+        return rearm(wanted, deadline);
     }
 
     /** Does a transaction under the watch; returns false if something that it watched was touched. No watch stands after it. */
@@ -405,8 +405,9 @@ final class ArmedWire {
         baseChecked = false;
         String before = server;
         server = open.runId();
-        isNewServer = !server.equals(before);
-        isOtherServer |= isNewServer && !before.isEmpty();
+        boolean changed = !server.equals(before);
+        isNewServer |= changed;
+        isOtherServer |= changed && !before.isEmpty();
         return open;
     }
 }

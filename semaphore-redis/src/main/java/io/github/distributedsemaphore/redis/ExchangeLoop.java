@@ -197,7 +197,8 @@ final class ExchangeLoop {
         attempt.refuseBeyond(view.limit());
         if (attempt.isServed() || !prune(view, deadline)) {
             attempt.stopClaiming();
-            return view;
+            // To look for the dead ends the watch.
+            return wire.known() == null ? view.unwatched() : view;
         }
         View pruned = wire.rearm(attempt.wanted(), deadline);
         attempt.freed(pruned.free().size());
@@ -221,7 +222,7 @@ final class ExchangeLoop {
         ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
         books.enter(attempt, prepared, answer);
         View known = wire.known(answer);
-        return known == null ? wire.rearm(0, deadline) : known;
+        return known == null ? wire.rearm(attempt.wanted(), deadline) : known;
     }
 
     private static boolean isToBeSwept(Attempt attempt, View view) {
@@ -297,7 +298,7 @@ final class ExchangeLoop {
         if (view.firstEndMillis() != Long.MAX_VALUE) {
             recheck = Deadline.at(liveness.clock().nanosAt((view.firstEndMillis() + 2) * 1_000));
         }
-        if (attempt.isLeftToOthers()) {
+        if (attempt.isLeftToOthers() && !view.isFarBack(liveness.client())) {
             recheck = recheck.earlier(Deadline.at(System.nanoTime() + Planner.PATIENCE_NANOS));
         }
         if (view.isMember() && attempt.request().waiting()) {

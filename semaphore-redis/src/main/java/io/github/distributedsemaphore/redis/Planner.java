@@ -54,6 +54,9 @@ final class Planner {
 
     private long leftSinceNanos;
 
+    /** The first in the queue then. */
+    private String leftTo = "";
+
     /** When the turn of this session began. */
     private long turnNanos = System.nanoTime() - TURN_NANOS;
 
@@ -178,10 +181,10 @@ final class Planner {
         int kept = Math.max(0, released - ahead);
         boolean passesOver = released == 0 && queuedAs == 0 && isTurn();
         int left = passesOver ? 0 : Math.max(0, before.size() - released);
-        boolean leaves = left > 0 && free > 0 && !isPatienceOver();
-        // Where hundreds wait, all who look would try for what is free again and again, and most of them miss.
+        // Where hundreds wait, all that look would try for what is free again and again, and most of them miss.
         boolean farBack = isFarBack(attempt, view);
-        attempt.leaveToOthers(leaves && !farBack);
+        boolean leaves = left > 0 && free > 0 && !(farBack ? isQueueStuck(before) : isPatienceOver());
+        attempt.leaveToOthers(leaves);
         if (!leaves && free == 0) {
             leftSinceNanos = 0;
         }
@@ -198,6 +201,16 @@ final class Planner {
 
     private boolean isTurn() {
         return System.nanoTime() - turnNanos < TURN_NANOS;
+    }
+
+    /** In a queue that moves the first one is another one with each look of a client far back. */
+    private boolean isQueueStuck(List<View.Waiter> before) {
+        String first = before.get(0).client();
+        if (!first.equals(leftTo)) {
+            leftTo = first;
+            leftSinceNanos = 0;
+        }
+        return isPatienceOver();
     }
 
     private boolean isPatienceOver() {

@@ -85,7 +85,7 @@ final class Reconciliation {
             }
             // Its first transaction, with which it begins to live, may be under way. It finds the control touched, or
             // has come before.
-            touch(batch, view);
+            RedisPruning.touch(batch, layout, view.control());
             batch.exec();
             boolean done = wire.commit(batch, deadline);
             liveness.endRename(done && alive);
@@ -103,12 +103,6 @@ final class Reconciliation {
         } catch (RuntimeException e) {
             liveness.endRename(false);
             throw e;
-        }
-    }
-
-    private void touch(CommandBatch batch, View view) {
-        if (view.control() != null) {
-            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
         }
     }
 
@@ -180,8 +174,9 @@ final class Reconciliation {
             long count = Reply.digits(stored);
             boolean damaged = stored != null && count < 0;
             Hold hold = damaged ? new Hold(slots.get(i), 0, 0) : adopted(slots.get(i), note, Math.max(0, count), base);
+            boolean used = hold.lastEpoch() <= ledger.lastEpoch(hold.slot());
             ledger.add(hold);
-            (damaged || isOfFormerServer(note, base) ? attempt.toGiveBack() : found).add(hold);
+            (damaged || used || isOfFormerServer(note, base) ? attempt.toGiveBack() : found).add(hold);
         }
         planner.losePlace();
         attempt.spare().addAll(found);

@@ -449,6 +449,7 @@ final class RedisExchange {
         boolean left = false;
         while (view.isMember() && !left) {
             CommandBatch batch = new CommandBatch().multi();
+            RedisPruning.touch(batch, layout, view.control());
             RedisPruning.remove(batch, layout, List.of(liveness.client()), view.control() != null);
             batch.exec();
             left = wire.commit(batch, deadline);

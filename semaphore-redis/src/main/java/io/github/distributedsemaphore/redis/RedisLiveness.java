@@ -60,6 +60,9 @@ final class RedisLiveness {
 
     private @Nullable String nextName;
 
+    /** Whether a renewal did not find the key that it writes: an operator removed it, or the server evicted it. */
+    private volatile boolean unguarded;
+
     /**
      * Begins a session that does not live yet.
      *
@@ -171,11 +174,20 @@ final class RedisLiveness {
         batch.add(RedisVerb.HSET, layout.notesOf(client), RedisLayout.SELF_FIELD, MemberInfo.write(settings.self()));
     }
 
-    /** Adds a renewal to a transaction under the watch. */
-    void extend(CommandBatch batch) {
+    /**
+     * Adds a renewal to a transaction under the watch.
+     *
+     * @param exists whether there is a semaphore. What is left of a destroyed one has an end, so no key is made there
+     */
+    void extend(CommandBatch batch, boolean exists) {
         String deadline = Long.toString(nextDeadlineMillis());
         extend(batch, client, deadline);
-        batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "KEEPTTL");
+        if (exists) {
+            batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "KEEPTTL");
+            unguarded = false;
+        } else {
+            batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "XX", "KEEPTTL");
+        }
     }
 
     /** GT, so that a worse idea of the server's clock never takes back what was promised. */
@@ -183,10 +195,10 @@ final class RedisLiveness {
         batch.add(RedisVerb.ZADD, layout.lives(), "XX", "GT", "CH", deadline, living);
     }
 
-    /** Whether so much of the lease is over that an exchange should renew it in passing. */
+    /** Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write. */
     boolean isDueForRenewal(long deadlineMillis) {
         long leftMillis = deadlineMillis - clock.micros() / 1_000;
-        return leftMillis < lease.toMillis() / 2;
+        return unguarded || leftMillis < lease.toMillis() / 2;
     }
 
     /** From when on {@link #isDueForRenewal} is so; the engine renews nobody that holds nothing. */
@@ -240,7 +252,7 @@ final class RedisLiveness {
         // read again.
         int renewal = batch.add(RedisVerb.SET, layout.renewalOf(living), deadline, "XX", "KEEPTTL");
         Known found = lookUp(living, batch, renewal);
-        if (found.deadlineMillis() > 0 && found.control() == null) {
+        if (found.control() == null && !found.slots().isEmpty()) {
             keepRecords();
             // They may have ended before, and others may have been given the slots.
             found = lookUp(living, new CommandBatch(), NOT_RENEWED);
@@ -288,8 +300,11 @@ final class RedisLiveness {
             return new Known(sent, micros, 0, null, Set.of());
         }
         requireConfirmed(replies);
-        boolean unguarded = renewal != NOT_RENEWED && replies.get(renewal).isNil();
-        Set<Integer> slots = unguarded ? Set.of() : View.slots(layout.heldBy(living), replies.get(mine));
+        boolean guarded = renewal == NOT_RENEWED || !replies.get(renewal).isNil();
+        if (!guarded) {
+            unguarded = true;
+        }
+        Set<Integer> slots = guarded ? View.slots(layout.heldBy(living), replies.get(mine)) : Set.of();
         return new Known(sent, micros, score.score(), Control.parse(layout, replies.get(control)), slots);
     }
 

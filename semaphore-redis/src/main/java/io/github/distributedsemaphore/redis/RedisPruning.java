@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Removes dead clients, on a connection that is lent for it.
@@ -100,9 +101,18 @@ final class RedisPruning {
             return false;
         }
         CommandBatch batch = new CommandBatch().multi();
-        remove(batch, layout, clients, Control.parse(layout, replies.get(control)) != null);
+        Control known = Control.parse(layout, replies.get(control));
+        touch(batch, layout, known);
+        remove(batch, layout, clients, known != null);
         batch.exec();
         return wire.ask(batch, deadline).committed();
+    }
+
+    /** Adds a change of the control, which makes the transactions fail that any client has prepared. A control that is missing stays so. */
+    static void touch(CommandBatch batch, RedisLayout layout, @Nullable Control control) {
+        if (control != null) {
+            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
+        }
     }
 
     /**
@@ -113,7 +123,6 @@ final class RedisPruning {
     static void remove(CommandBatch batch, RedisLayout layout, List<String> clients, boolean exists) {
         List<String> held = clients.stream().map(layout::heldBy).toList();
         if (exists) {
-            batch.add(RedisVerb.HINCRBY, layout.control(), RedisLayout.CHANGES_FIELD, "1");
             List<String> sets = new ArrayList<>(List.of(layout.free()));
             sets.addAll(held);
             batch.add(RedisVerb.SUNIONSTORE, layout.free(), sets);

@@ -111,13 +111,13 @@ record Step(
 
     private void addLife(CommandBatch batch, RedisLayout layout, RedisLiveness liveness) {
         if (former != null) {
-            // A burial has done so already, unless the deadlines themselves were removed.
+            // A burial has done so already, and touched the control, unless the deadlines themselves were removed.
             RedisPruning.remove(batch, layout, List.of(former), true);
         }
         if (join) {
             liveness.join(batch);
         } else if (extend) {
-            liveness.extend(batch);
+            liveness.extend(batch, base > 0);
         }
     }
 

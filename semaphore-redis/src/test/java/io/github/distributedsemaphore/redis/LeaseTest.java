@@ -89,6 +89,37 @@ class LeaseTest {
         inherit();
     }
 
+    /** And what it lost is not granted to it again with the same epochs. */
+    @Test
+    void afterSuchARenewalItsNextHoldsAreRenewedAgain() {
+        List<Hold> lost = takeHolds(dying, 2);
+        String client =
+                redis.commands().zrange(redis.layout("jobs").lives(), 0, 0).get(0);
+        redis.commands().del(redis.layout("jobs").renewalOf(client));
+        assertThat(dying.renew(lost).lost()).hasSize(2);
+        List<Hold> next = takeHolds(dying, 2);
+
+        assertThat(dying.renew(next).lost()).isEmpty();
+        assertThat(next)
+                .allSatisfy(hold -> assertThat(lost)
+                        .filteredOn(former -> former.slot() == hold.slot())
+                        .allMatch(former -> former.lastEpoch() < hold.epoch()));
+    }
+
+    /** Where many are late at once, each that comes back would make the transactions of all others fail. */
+    @Test
+    void whoComesBackUnderAnotherNameTouchesNothingThatOthersWatch() {
+        takeHolds(dying, 2);
+        inherit();
+        String control = redis.layout("jobs").control();
+        String changes = redis.commands().hget(control, RedisLayout.CHANGES_FIELD);
+
+        assertThat(take(dying, 1)).isEqualTo(Answer.FULL);
+        giveBack(heir, takenBy(heir).get(0));
+        assertThat(take(dying, 1)).isInstanceOf(Answer.Granted.class);
+        assertThat(redis.commands().hget(control, RedisLayout.CHANGES_FIELD)).isEqualTo(changes);
+    }
+
     /** The engine renews nobody that holds nothing. */
     @Test
     void aWaiterIsToldToLookAgainBeforeItsOwnTimeIsOver() {

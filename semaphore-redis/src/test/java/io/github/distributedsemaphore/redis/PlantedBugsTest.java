@@ -94,8 +94,8 @@ class PlantedBugsTest {
                     "8.15",
                     "destroyed some time ago",
                     "RedisLiveness.java",
-                    "if (found.deadlineMillis() > 0 && found.control() == null) { keepRecords();",
-                    "if (found.deadlineMillis() > 0 && found.control() == null && found.slots().isEmpty()) { keepRecords();"),
+                    "if (found.control() == null && !found.slots().isEmpty()) { keepRecords();",
+                    "if (found.control() == null && found.slots().isEmpty()) { keepRecords();"),
             in(
                     "a create forgets the higher slots of old holders",
                     "8.7",

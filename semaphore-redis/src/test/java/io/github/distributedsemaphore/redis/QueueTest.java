@@ -76,18 +76,12 @@ class QueueTest {
     void whoIsFarBackAndMissesASlotDoesNotTryTheNextAtOnce() throws Exception {
         backend.admin().create("many", 100);
         try (Relay relay = new Relay(RedisServer.address())) {
-            String uri = redis.uri().replace(RedisServer.address(), relay.uri());
-            SemaphoreBackend remote = redis.track(
-                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("far back")));
-            BackendSession last = redis.session(remote, "many", new Redis.Ear());
+            BackendSession last = behind(relay, "many");
             Hold own = takeOne(last);
             giveBack(last, own);
             BackendSession rival = redis.session("many");
             List<Hold> all = new ArrayList<>(takeHolds(rival, 100));
-            for (int i = 0; i < View.WAITERS; i++) {
-                assertThat(Redis.await(redis.session("many"), 1).answers()).containsExactly(Answer.FULL);
-            }
-            assertThat(Redis.await(last, 1).answers()).containsExactly(Answer.FULL);
+            sendFarBack(last, "many", 1);
             all.sort(Comparator.comparing(hold -> hold.slot() != own.slot()));
             giveBack(rival, all.subList(0, View.WAITERS + 1).toArray(Hold[]::new));
 
@@ -101,6 +95,54 @@ class QueueTest {
             relay.goOn();
 
             assertThat(looking.get(60, TimeUnit.SECONDS).answers()).containsExactly(Answer.FULL);
+        }
+    }
+
+    private BackendSession behind(Relay relay, String name) {
+        String uri = redis.uri().replace(RedisServer.address(), relay.uri());
+        SemaphoreBackend remote = redis.track(
+                new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("far back")));
+        return redis.session(remote, name, new Redis.Ear());
+    }
+
+    /** Has the session wait behind as many clients as are read of the queue, each of which wants so many permits. */
+    private void sendFarBack(BackendSession last, String name, int each) {
+        for (int i = 0; i < View.WAITERS; i++) {
+            // None of them is taken for dead meanwhile.
+            BackendSession before = redis.session(name, "detection=1m");
+            assertThat(Redis.await(before, each).answers()).containsExactly(Answer.FULL);
+        }
+        assertThat(Redis.await(last, 1).answers()).containsExactly(Answer.FULL);
+    }
+
+    /** Or else a client would wait for as long as groups before it find too few. */
+    @Test
+    void whoIsFarBackTakesWhatIsLeftIfTheQueueDoesNotMove() {
+        backend.admin().create("groups", View.WAITERS + 4);
+        takeHolds(redis.session("groups"), 5);
+        BackendSession last = redis.session("groups");
+        sendFarBack(last, "groups", View.WAITERS);
+
+        await().until(() -> Redis.await(last, 1).answers().get(0) instanceof Answer.Granted);
+    }
+
+    /** Of many free slots a client reads as many as those before it may take, and those that it wants. */
+    @Test
+    void whoIsFarBackReadsEnoughAgainAfterATransactionThatFailed() throws Exception {
+        backend.admin().create("many", 100);
+        try (Relay relay = new Relay(RedisServer.address())) {
+            BackendSession last = behind(relay, "many");
+            BackendSession rival = redis.session("many");
+            List<Hold> all = takeHolds(rival, 100);
+            sendFarBack(last, "many", 2);
+            giveBack(rival, all.subList(0, 40).toArray(Hold[]::new));
+            CountDownLatch reached = relay.holdAt("SMOVE");
+            Future<ExchangeResult> looking = CompletableFuture.supplyAsync(() -> Redis.await(last, 1));
+            assertThat(reached.await(60, TimeUnit.SECONDS)).isTrue();
+            redis.commands().hincrby(redis.layout("many").control(), RedisLayout.CHANGES_FIELD, 1);
+            relay.goOn();
+
+            assertThat(looking.get(60, TimeUnit.SECONDS).answers().get(0)).isInstanceOf(Answer.Granted.class);
         }
     }
 
