@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -15,6 +16,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Epochs from a stream of the semaphore: a client that needs one publishes a message and reads which offset it got. Offsets rise
@@ -25,10 +28,15 @@ import org.jspecify.annotations.Nullable;
  * a later holder of the slot has drawn later. Publishes, so it lives on the probe connection, and on a channel of its own.
  */
 final class FenceStream implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FenceStream.class);
+
     /** So many epochs, from the one drawn on, belong to the client that drew it. */
     static final long RUN = 1_024;
 
     private static final int UNACKNOWLEDGED = 256;
+
+    /** A broker closes a channel on which a message is not acknowledged for long, by default half an hour, and at least a minute. */
+    private static final Duration LONGEST_UNACKNOWLEDGED = Duration.ofSeconds(20);
 
     /** So many epochs of others are read since this client drew one. Beginning to read again costs the broker about as much. */
     static final int MOST_OF_OTHERS = 8;
@@ -229,6 +237,8 @@ final class FenceStream implements AutoCloseable {
         private long drawn;
         private boolean sent;
         private int unacknowledged;
+        private long lastTag;
+        private boolean acknowledgesLater;
         private int foreign;
 
         Tap(Channel channel) {
@@ -281,16 +291,39 @@ final class FenceStream implements AutoCloseable {
             }
         }
 
-        /** Many at once. A channel sends one thing at a time. */
+        /** Many at once, unless none may follow. */
         private void acknowledge(long tag) throws IOException {
-            unacknowledged++;
-            if (unacknowledged < UNACKNOWLEDGED / 4) {
-                return;
-            }
-            unacknowledged = 0;
             lock.lock();
             try {
-                channel.basicAck(tag, /* multiple */ true);
+                lastTag = tag;
+                unacknowledged++;
+                if (unacknowledged >= UNACKNOWLEDGED / 4 || state == State.STOPPING || state == State.RESTING) {
+                    acknowledge();
+                } else if (!acknowledgesLater) {
+                    acknowledgesLater = true;
+                    connections.later(
+                            () -> connections.executeIfPossible(this::acknowledgeLate), LONGEST_UNACKNOWLEDGED);
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** A channel sends one thing at a time, and a tag that is acknowledged twice would close it: under the lock. */
+        private void acknowledge() throws IOException {
+            if (unacknowledged > 0) {
+                unacknowledged = 0;
+                channel.basicAck(lastTag, /* multiple */ true);
+            }
+        }
+
+        private void acknowledgeLate() {
+            lock.lock();
+            try {
+                acknowledgesLater = false;
+                acknowledge();
+            } catch (IOException | ShutdownSignalException e) {
+                LOG.debug("{}: the stream of fences is not read any more", names.subject(), e);
             } finally {
                 lock.unlock();
             }
@@ -301,18 +334,20 @@ final class FenceStream implements AutoCloseable {
             lock.lock();
             try {
                 boolean stops = state == State.READING && draw.offset.isDone();
-                state = stops ? State.STOPPING : state;
+                if (stops) {
+                    state = State.STOPPING;
+                }
                 return stops;
             } finally {
                 lock.unlock();
             }
         }
 
-        /** What is not acknowledged by now is so together with messages of a later reading. */
         private void rest() {
             try {
                 channel.basicCancel(consumer);
                 state = State.RESTING;
+                acknowledgeLate();
             } catch (IOException | ShutdownSignalException e) {
                 close();
             }
@@ -333,7 +368,9 @@ final class FenceStream implements AutoCloseable {
         /** Whether it can be started again, which the caller does then. */
         boolean leavesRest() {
             boolean leaves = state == State.RESTING && channel.isOpen();
-            state = leaves ? State.STARTING : state;
+            if (leaves) {
+                state = State.STARTING;
+            }
             return leaves;
         }
 

@@ -98,7 +98,7 @@ final class RabbitBackend implements SemaphoreBackend {
                         "A policy with 'expires' that matches ^sem: deletes slots and held holds: set none.",
                         "A release wakes waiters by a message; after a crash they find out by asking again, twice a"
                                 + " second, or more seldom where 16 others wait: every two to four seconds, and in a crowd of"
-                                + " hundreds every eight to 16 at most.")
+                                + " hundreds some ten times a second together.")
                 .build();
     }
 

@@ -209,7 +209,26 @@ final class RabbitSession implements BackendSession {
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget) throws LinkLostException {
         // Attempts alone are no look for those that wait: they take no offers, and put no look off.
         boolean forWaiters = request.waiting() && request.wants().size() > request.attempts();
-        List<Waiters.Offer> offers = forWaiters ? waiters.takeOffers() : List.of();
+        if (!forWaiters) {
+            return take(request, false, List.of(), lost, budget);
+        }
+        List<Waiters.Offer> offers = waiters.takeOffers();
+        waiters.lookBegins();
+        boolean looked = false;
+        try {
+            ExchangeResult result = take(request, true, offers, lost, budget);
+            looked = true;
+            return result;
+        } finally {
+            if (!looked) {
+                waiters.lookFailed(offers);
+            }
+        }
+    }
+
+    private ExchangeResult take(
+            ExchangeRequest request, boolean forWaiters, List<Waiters.Offer> offers, Set<Hold> lost, CallBudget budget)
+            throws LinkLostException {
         offers.forEach(offer -> search.remember(offer.slot()));
         SlotSearch.Result taken = search.take(request, offers.size(), waiters.areMany(), link.holder(budget), budget);
         link.awaitListening(budget);

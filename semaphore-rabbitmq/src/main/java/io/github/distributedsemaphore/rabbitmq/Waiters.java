@@ -100,8 +100,11 @@ final class Waiters {
     private volatile Deadline turnOfOthers = Deadline.at(System.nanoTime());
     private volatile Deadline nextLook = Deadline.at(System.nanoTime());
 
-    /** Whether the next look has a reason of its own, and is not left out. */
+    /** Whether the next look has a reason of its own: it is neither put off nor left out. */
     private volatile boolean surely = true;
+
+    /** Whether the last look was none, as another client collected slots just then. */
+    private volatile boolean postponed;
 
     Waiters(RabbitConnections connections, ProbeConnection probes, Mailbox mailbox, QueueNames names) {
         this.connections = connections;
@@ -132,11 +135,12 @@ final class Waiters {
         if (!offers.isEmpty()) {
             return true;
         }
-        if (!turnOfOthers.isPast(now) || !nextLook.isPast(now)) {
+        if (!turnOfOthers.isPast(now) || !(surely || nextLook.isPast(now))) {
             return false;
         }
         int crowd = others;
         if (surely
+                || postponed
                 || !isListening()
                 || crowd < MANY
                 || ThreadLocalRandom.current().nextInt(crowd) < ENOUGH) {
@@ -148,7 +152,18 @@ final class Waiters {
 
     /** When it is time at the latest. */
     Deadline nextLook() {
-        return turnOfOthers.isBefore(nextLook) ? nextLook : turnOfOthers;
+        return surely || nextLook.isBefore(turnOfOthers) ? turnOfOthers : nextLook;
+    }
+
+    /** A look for callers that wait begins. What asks for another one from now on is not answered by it. */
+    void lookBegins() {
+        surely = false;
+    }
+
+    /** It failed: it is made again, and the slots of these messages are for others meanwhile. */
+    void lookFailed(List<Offer> taken) {
+        lookSurely();
+        taken.forEach(this::passOn);
     }
 
     /** Takes the slots that this client was notified of. */
@@ -161,23 +176,24 @@ final class Waiters {
     }
 
     /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
-    void refused(boolean postponed) {
-        surely = false;
+    void refused(boolean asPostponed) {
+        postponed = asPostponed;
         boolean listening = isListening();
         Subscription present = subscription;
         if (!listening && present != null) {
             present.renew();
         }
-        long longest = postponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
-        if (listening && !postponed && areMany()) {
+        boolean farBack = listening && !asPostponed && areMany();
+        long longest = asPostponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
+        if (farBack) {
             longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, others / MANY));
-            connections.executeIfPossible(this::countOthers);
-        } else if (ThreadLocalRandom.current().nextInt(MANY) == 0) {
-            // Others may have come since.
-            connections.executeIfPossible(this::countOthers);
         }
         nextLook = Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
+        if (farBack || ThreadLocalRandom.current().nextInt(MANY) == 0) {
+            // Others may have come or gone since.
+            connections.executeIfPossible(this::countOthers);
+        }
     }
 
     /** Others were faster with a slot that looked free. */
@@ -344,7 +360,8 @@ final class Waiters {
                 if (!closed && opening.isDone() && next.isPast(now)) {
                     next = Deadline.after(now, AGAIN);
                     opening = opening.handleAsync(
-                            (last, failed) -> last != null && last.isOpen() ? last : consume(), connections::execute);
+                            (last, failed) -> last != null && last.isOpen() ? heard(last) : consume(),
+                            connections::execute);
                 }
             } finally {
                 lock.unlock();
@@ -366,6 +383,12 @@ final class Waiters {
                 lock.unlock();
             }
         }
+    }
+
+    /** A subscription of an earlier watch may have come later, and ended. */
+    private Channel heard(Channel open) {
+        channel = open;
+        return open;
     }
 
     /** Returns null if that is not possible now. */

@@ -82,6 +82,8 @@ class FenceTest {
             giveBack(session, hold);
         }
         await("only the one that draws reads").until(() -> consumers() == both - 1);
+        // Or the broker closes the channel with an error some time later.
+        await("what it has read is acknowledged").until(() -> unacknowledgedOfThoseThatRest() == 0);
         assertThat(channels()).isEqualTo(channels);
         Hold hold = takeOne(otherSession);
         assertThat(hold.epoch()).isGreaterThan(last);
@@ -94,6 +96,13 @@ class FenceTest {
     private static int consumers() {
         return Integer.parseInt(RabbitServer.eval("lists:sum([Count || Channel <- rabbit_channel:list(),"
                         + " {consumer_count, Count} <- rabbit_channel:info(Channel, [consumer_count])]).")
+                .strip());
+    }
+
+    private static int unacknowledgedOfThoseThatRest() {
+        return Integer.parseInt(RabbitServer.eval("lists:sum([Count || Channel <- rabbit_channel:list(),"
+                        + " [{consumer_count, 0}, {messages_unacknowledged, Count}]"
+                        + " <- [rabbit_channel:info(Channel, [consumer_count, messages_unacknowledged])]]).")
                 .strip());
     }
 

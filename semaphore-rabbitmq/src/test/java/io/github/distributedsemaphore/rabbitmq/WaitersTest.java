@@ -8,6 +8,7 @@ import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.rabbitmq.Waiters.Offer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -42,6 +43,11 @@ class WaitersTest {
             return waiters.areMany();
         });
         assertThat(waiters.mayLook()).as("its first look").isTrue();
+        lookInVain();
+    }
+
+    private void lookInVain() {
+        waiters.lookBegins();
         waiters.refused(false);
     }
 
@@ -57,7 +63,7 @@ class WaitersTest {
         assertThat(waiters.mayLook()).as("before its time").isFalse();
         waiters.passOn(new Offer(1, hops));
         boolean looks = waiters.mayLook();
-        waiters.refused(false);
+        lookInVain();
         return looks;
     }
 
@@ -84,6 +90,47 @@ class WaitersTest {
     void whoHearsThatTheSemaphoreChangedLooks() {
         waiters.lookNow();
         assertThat(hints).hasPositiveValue();
+        assertThat(waiters.mayLook()).isTrue();
+    }
+
+    /** The news may come while a look is under way, which may have been too early for it. */
+    @Test
+    void whoHearsItDuringALookLooksOnceMore() {
+        waiters.lookBegins();
+        waiters.lookNow();
+        waiters.refused(false);
+        assertThat(waiters.mayLook()).isTrue();
+        lookInVain();
+        assertThat(waiters.mayLook()).isFalse();
+    }
+
+    /** A release of the same client leaves others a turn, and no more. */
+    @Test
+    void whoHearsItAndReleasesLooksAfterTheTurnOfTheOthers() {
+        waiters.released(List.of(1));
+        waiters.lookNow();
+        waiters.released(List.of(1));
+        assertThat(waiters.nextLook().remaining()).isLessThan(Duration.ofMillis(100));
+        await().until(() -> waiters.nextLook().isPast(System.nanoTime()));
+        assertThat(waiters.mayLook()).isTrue();
+    }
+
+    /** Somebody else collected several slots just then, so this was no look. */
+    @Test
+    void whoWasPostponedLooksSoon() {
+        for (int i = 0; i < OCCASIONS; i++) {
+            waiters.lookBegins();
+            waiters.refused(true);
+            await().pollInterval(Duration.ofMillis(1))
+                    .until(() -> waiters.nextLook().isPast(System.nanoTime()));
+            assertThat(waiters.mayLook()).isTrue();
+        }
+    }
+
+    @Test
+    void whoseLookFailsLooksAgain() {
+        waiters.lookBegins();
+        waiters.lookFailed(List.of(new Offer(1, 0)));
         assertThat(waiters.mayLook()).isTrue();
     }
 
