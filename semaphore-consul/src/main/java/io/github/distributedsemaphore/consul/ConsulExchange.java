@@ -397,12 +397,16 @@ final class ConsulExchange {
         }
     }
 
-    /** A request that is still under way does nothing once the sessions that it names have ended. */
+    /**
+     * A request that is still under way does nothing once the sessions that it names have ended. There may be more of them than can be
+     * ended in one call.
+     */
     private @Nullable ExchangeResult giveUp(ExchangePlan plan, Deadline end) {
-        for (SlotSession taker : plan.takers()) {
-            if (!pool.destroy(taker, end)) {
-                throw Transaction.unknown(subject, "session " + taker.id() + " could not be ended");
-            }
+        plan.ended(pool.destroyAll(plan.mayTake(), end));
+        int left = plan.mayTake().size();
+        if (left > 0) {
+            throw Transaction.unknown(
+                    subject, left + " of " + plan.takers().size() + " sessions could not be ended in time");
         }
         notDone(plan);
         return null;
@@ -415,6 +419,8 @@ final class ConsulExchange {
             // Entries that were written earlier are only as new as an existing coordination key makes them.
             Transaction create = new Transaction();
             LockBody empty = new LockBody(plan.view().limit(), Set.of(), "new", false);
+            // Or a key would be left of a semaphore that was destroyed meanwhile.
+            create.check(plan.view().key(KeyNames.LIMIT), plan.view().limitIndex());
             create.cas(plan.view().key(KeyNames.LOCK), 0, empty.toJson());
             Transaction.Outcome created = create.send(http, end);
             return created.status() == Transaction.Status.OK

@@ -37,6 +37,7 @@ final class ExchangePlan {
     private final List<Integer> slots = new ArrayList<>();
     private final List<Contender> kept = new ArrayList<>();
     private List<SlotSession> takers = List.of();
+    private final Set<String> ended = new HashSet<>();
     private @Nullable SlotSession place;
     private int wantedInVain;
     private int grantedToWaiting;
@@ -178,6 +179,16 @@ final class ExchangePlan {
 
     List<SlotSession> takers() {
         return takers;
+    }
+
+    /** Those that may still take a slot by this plan. */
+    List<SlotSession> mayTake() {
+        return takers.stream().filter(taker -> !ended.contains(taker.id())).toList();
+    }
+
+    /** These sessions have ended. */
+    void ended(Set<String> ids) {
+        ended.addAll(ids);
     }
 
     void assign(List<SlotSession> sessions) {

@@ -240,15 +240,19 @@ final class PrefixWatcher implements PrefixFollower.Follower {
     }
 
     /**
-     * Makes a place again whose entry does not say any more that this client waits: an exchange that was overtaken has written its
-     * slot there, or somebody has deleted it. What was seen may be older than the entry, and says nothing then.
+     * Makes a place again whose entry does not say any more what this client waits for: an exchange that was overtaken has written its
+     * slot there, somebody has deleted it, or the caller has left that wanted so many, and less would be kept for this client. What
+     * was seen may be older than the entry, and says nothing then.
      *
      * @param index of what was seen
      */
     private void makeSpoiledPlace(PrefixView view, long index, SlotSession place) {
         Contender entry = view.contenders().get(place.id());
         long made = pool.placeIndex();
-        boolean spoiled = entry == null ? index > made : entry.waiting() == 0 && entry.modifyIndex() > made;
+        int permits = wanted;
+        boolean spoiled = entry == null
+                ? index > made
+                : permits > 0 && entry.modifyIndex() >= made && (entry.waiting() == 0 || entry.waiting() > permits);
         SlotSession taken = spoiled ? pool.takePlace() : null;
         if (taken != null) {
             pool.putBack(List.of(taken));
@@ -258,13 +262,15 @@ final class PrefixWatcher implements PrefixFollower.Follower {
 
     private void makePlace(PrefixView view) {
         Deadline end = operations.end();
-        SlotSession taken = hint != null && wanted > 0 && view.exists() ? pool.takeForPlace(end) : null;
+        // Once: an exchange may serve the caller meanwhile, and an entry that says 0 is none.
+        int permits = wanted;
+        SlotSession taken = hint != null && permits > 0 && view.exists() ? pool.takeForPlace(end) : null;
         if (taken != null) {
             Transaction.Status status = Transaction.Status.UNKNOWN;
             long index = 0;
             try {
                 Transaction entry =
-                        new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(wanted));
+                        new Transaction().lock(view.key(taken.id()), taken.id(), Contender.waitingValue(permits));
                 Transaction.Outcome outcome = entry.send(operations, end);
                 status = outcome.status();
                 index = outcome.indexes().getOrDefault(view.key(taken.id()), 0L);

@@ -215,14 +215,25 @@ final class SessionCalls {
         return false;
     }
 
-    /** Ends sessions. When the server does not answer for one it will not answer for the others: they lapse. */
-    void destroyAll(Collection<String> ids, Deadline end) {
+    /**
+     * Ends sessions. When the server does not answer for one it will not answer for the others: they lapse.
+     *
+     * @return those of which the server has confirmed it
+     */
+    Set<String> destroyAll(Collection<String> ids, Deadline end) {
+        Set<String> ended = ConcurrentHashMap.newKeySet();
         AtomicBoolean answers = new AtomicBoolean(true);
         sideBySide.forEach(ids, id -> {
-            if (answers.get() && !destroy(id, end)) {
+            if (!answers.get()) {
+                return;
+            }
+            if (destroy(id, end)) {
+                ended.add(id);
+            } else {
                 answers.set(false);
             }
         });
+        return ended;
     }
 
     /**

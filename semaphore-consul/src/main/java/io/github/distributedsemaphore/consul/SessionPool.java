@@ -234,6 +234,12 @@ final class SessionPool {
         return calls.destroy(session.id(), end);
     }
 
+    /** The same for many. Returns the ids of those of which the server has confirmed it. */
+    Set<String> destroyAll(Collection<SlotSession> sessions, Deadline end) {
+        sessions.forEach(this::drop);
+        return calls.destroyAll(sessions.stream().map(SlotSession::id).toList(), end);
+    }
+
     /**
      * Ends the session of a hold that is given back. Returns whether the server has confirmed that; else the hold stays until it is
      * given back in another way, for the session may be alive. It is not used again.

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 /** A link to the server that loses requests or answers when it is told to. */
 final class BrokenLink implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String TRANSACTION = "PUT /v1/txn";
 
     private static final byte[] SERVER_ERROR =
             "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -39,7 +40,7 @@ final class BrokenLink implements AutoCloseable {
     private final AtomicInteger answersToSpoil = new AtomicInteger();
     private final AtomicReference<@Nullable LateRequest> toHold = new AtomicReference<>();
     private final AtomicReference<@Nullable String> toLose = new AtomicReference<>();
-    private final AtomicReference<@Nullable Runnable> rival = new AtomicReference<>();
+    private final AtomicReference<@Nullable Rival> rival = new AtomicReference<>();
 
     BrokenLink(String address) {
         String[] parts = address.split(":", -1);
@@ -82,10 +83,17 @@ final class BrokenLink implements AutoCloseable {
         toLose.set(start);
     }
 
-    /** Something is done at the server before each transaction gets there; null ends that. */
+    /** Something is done before each transaction gets to the server; null ends that. */
     void overtakeTransactions(@Nullable Runnable change) {
-        rival.set(change);
+        rival.set(change == null ? null : new Rival(TRANSACTION, change));
     }
+
+    /** Something is done before each request that begins like this gets to the server. */
+    void overtake(String start, Runnable change) {
+        rival.set(new Rival(start, change));
+    }
+
+    private record Rival(String start, Runnable change) {}
 
     /** Keeps the next transaction with this text in its body: the server gets it late, when its client has given up. */
     LateRequest hold(String text) {
@@ -171,16 +179,16 @@ final class BrokenLink implements AutoCloseable {
             if (lost != null && text.startsWith(lost)) {
                 return false;
             }
-            if (text.startsWith("PUT /v1/txn")) {
+            if (text.startsWith(TRANSACTION)) {
                 if (take(requestsToLose)) {
                     return false;
                 }
                 losing = take(answersToLose);
                 spoiling = take(answersToSpoil);
-                Runnable change = rival.get();
-                if (change != null) {
-                    change.run();
-                }
+            }
+            Rival present = rival.get();
+            if (present != null && text.startsWith(present.start())) {
+                present.change().run();
             }
             return true;
         }

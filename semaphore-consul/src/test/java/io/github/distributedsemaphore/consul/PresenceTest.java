@@ -16,8 +16,9 @@ import org.junit.jupiter.api.Test;
 class PresenceTest {
     private final ConsulServer server = ConsulServer.shared();
     private final String name = Consul.uniqueName();
+    private final BrokenLink link = new BrokenLink(server.address());
     private final ConsulSettings settings =
-            ConsulSettings.from(BackendUri.parse(Consul.uri()), HolderInfo.ofThisProcess("test"));
+            ConsulSettings.from(BackendUri.parse("consul://" + link.address()), HolderInfo.ofThisProcess("test"));
     private final ConsulHttp operations =
             new ConsulHttp(settings, settings.giveUpAfter(), ConsulBackend.OPERATION_CONNECTIONS);
     private final ConsulHttp watches =
@@ -43,6 +44,7 @@ class PresenceTest {
         calls.destroyAll(pool.close(), operations.end());
         operations.close();
         watches.close();
+        link.close();
         rival.close();
         other.close();
         server.deleteBelow(name);
@@ -63,6 +65,19 @@ class PresenceTest {
         await("it is seen")
                 .until(() -> reader.read(operations.end()).contenders().keySet().containsAll(pool.ids()));
         assertThat(pool.ids()).hasSize(1);
+    }
+
+    /** Or nobody would leave it a turn. */
+    @Test
+    void whoIsServedWhileItsPlaceIsMadeHasOneThatCountsForTheNextCaller() {
+        link.overtake("PUT /v1/session/create", () -> watcher.waitsFor(0, true));
+        awaitLooks();
+        await("a session for the place").until(() -> pool.ids().size() == 1);
+        watcher.waitsFor(1, false);
+        Consul.takeOne(rival);
+        await("the entry says how many are waited for")
+                .until(() -> reader.read(operations.end()).contenders().values().stream()
+                        .anyMatch(entry -> pool.ids().contains(entry.session()) && entry.waiting() == 1));
     }
 
     @Test

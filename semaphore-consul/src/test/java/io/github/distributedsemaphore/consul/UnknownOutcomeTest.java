@@ -21,6 +21,7 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
@@ -29,6 +30,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -159,6 +161,38 @@ class UnknownOutcomeTest {
             assertThat(result.answers()).containsExactly(Answer.NOT_DONE, Answer.NOT_DONE);
             assertThat(result.lost()).isEmpty();
             assertThat(free()).isEqualTo(2);
+        }
+    }
+
+    /** Each of the sessions of a plan that was not done has to be ended, and a call has no time for that many one after the other. */
+    @Test
+    void findingOutEndsHoweverManySlotsWereWanted() throws Exception {
+        int permits = 100;
+        backend.admin().resize(name, permits);
+        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress(server.host(), server.port()));
+                SemaphoreBackend cut =
+                        Consul.openAt("consul://127.0.0.1:" + proxy.address().getPort() + "?timeout=1s");
+                BackendSession lonely = cut.open(name, new Consul.Losses())) {
+            giveBack(lonely, takeHolds(lonely, permits).toArray(Hold[]::new));
+            ExchangeRequest request = new ExchangeRequest(List.of(), List.of(permits), 1, false);
+            try (LinkFault loss = proxy.lose()) {
+                assertThatThrownBy(() -> lonely.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+                assertThat(loss.strikes()).isPositive();
+                takeOne(session);
+            }
+            try (LinkFault slow =
+                    proxy.delay(Duration.ofMillis(30), Duration.ofMillis(31), new Random(1), Direction.ANSWERS)) {
+                assertThat(slow).isNotNull();
+                await("it is found out").pollInterval(Duration.ZERO).until(() -> isResolved(lonely, request));
+            }
+        }
+    }
+
+    private static boolean isResolved(BackendSession session, ExchangeRequest request) {
+        try {
+            return session.resolve(request).answers().equals(List.of(Answer.NOT_DONE));
+        } catch (OutcomeUnknownException | BackendUnavailableException e) {
+            return false;
         }
     }
 

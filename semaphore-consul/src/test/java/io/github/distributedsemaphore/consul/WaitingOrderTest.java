@@ -152,6 +152,22 @@ class WaitingOrderTest {
         }
     }
 
+    /** Others pass by a client as long as fewer are free than its entry says. */
+    @Test
+    void aPlaceOfACallerThatWantedMoreAndHasLeftIsMadeAgain() {
+        List<Hold> holds = takeHolds(session, 2);
+        assertThat(first(waitFor(rival, List.of(), 2))).isEqualTo(Answer.FULL);
+        try (BackendSession.Watch watch = awaitPlace(rival)) {
+            assertThat(watch).isNotNull();
+            assertThat(server.get(waiting().get(0))).contains("\"Waiting\":2");
+            assertThat(first(waitFor(rival, List.of(), 1))).isEqualTo(Answer.FULL);
+            giveBack(session, holds.get(0));
+            await("it says what is wanted now")
+                    .until(() ->
+                            waiting().stream().anyMatch(key -> server.get(key).contains("\"Waiting\":1")));
+        }
+    }
+
     @Test
     void aPlaceWhoseEntryWasDeletedIsMadeAgain() {
         takeHolds(session, 2);
