@@ -100,7 +100,8 @@ is_newer_than_sources() {
 # unlock_build or the end of this script. Maven is started without it (9<&-): its children may outlive the script.
 lock_build() {
   local status=0
-  command -v flock >/dev/null || return 0
+  if [[ -n ${locked:-} ]] || ! command -v flock >/dev/null; then return 0; fi
+  locked=yes
   exec 9<.
   # Another code than 1: there are no locks on folders here.
   flock -n 9 2>/dev/null || status=$?
@@ -110,7 +111,10 @@ lock_build() {
   fi
 }
 
-unlock_build() { exec 9<&-; }
+unlock_build() {
+  locked=
+  exec 9<&-
+}
 
 # build_without_checks STAMP MODULE OPTION...: packages a module and what it needs, with a progress line on a terminal, and
 # none of the checks that ./verify is for.

@@ -255,6 +255,19 @@ class StoredStateTest {
         assertThat(admin.names()).doesNotContain("new");
     }
 
+    /** A file is written beside the one that it takes the place of, and a process may be killed in between. */
+    @Test
+    void whatAKilledProcessLeftHalfWrittenStopsNoLaterChange() throws IOException {
+        Files.writeString(jobs.resolve("limit.new"), "distributed-sem");
+        Files.writeString(directory.resolve("epochs.new"), "");
+        admin.resize("jobs", 3);
+        assertThat(admin.create("more", 1)).isTrue();
+        assertThat(admin.describe("jobs").orElseThrow().limit()).isEqualTo(3);
+        try (BackendSession more = session(backend, "more")) {
+            assertThat(takeOne(more).epoch()).isPositive();
+        }
+    }
+
     @Test
     void aDirectoryOfALaterVersionIsRefused() throws IOException {
         Path later = directory.resolve("later");

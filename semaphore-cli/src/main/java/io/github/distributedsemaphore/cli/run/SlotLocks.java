@@ -48,6 +48,7 @@ final class SlotLocks {
                 "\n",
                 uri + directory,
                 prefix,
+                uri.text("master", ""),
                 uri.text("dc", ""),
                 uri.text("schema", ""),
                 uri.text("table", "semaphores"));

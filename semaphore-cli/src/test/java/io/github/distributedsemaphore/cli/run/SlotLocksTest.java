@@ -19,6 +19,7 @@ class SlotLocksTest {
     @CsvSource({
         "redis://h?prefix=a, redis://h?prefix=b",
         "redis://h, redis://h?prefix=b",
+        "redis-sentinel://h?master=a, redis-sentinel://h?master=b",
         "consul://h?prefix=semaphore, consul://h",
         "consul://h?dc=east, consul://h?dc=west",
         "postgresql://h/db?schema=a, postgresql://h/db?schema=b",
