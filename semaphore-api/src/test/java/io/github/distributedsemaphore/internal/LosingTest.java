@@ -44,6 +44,19 @@ class LosingTest {
     }
 
     @Test
+    void whoseTimeEndsAfterThatOfAnotherPermitIsToldToo() {
+        Stage stage = new Stage(2);
+        stage.outage("renew", down);
+        stage.take().onLost(told::add);
+        stage.passMillis(1_000);
+        stage.take().onLost(told::add);
+        stage.pass(Stage.LEASE.minusMillis(500));
+        assertThat(told).hasSize(1);
+        stage.passMillis(1_000);
+        assertThat(told).hasSize(2);
+    }
+
+    @Test
     void aPermitIsInvalidFromItsInstantOnWhetherOrNotATimerCouldFire() {
         Stage stage = new Stage(1);
         Permit permit = stage.take();

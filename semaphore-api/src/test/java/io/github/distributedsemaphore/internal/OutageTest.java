@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import java.lang.reflect.InvocationTargetException;
@@ -37,6 +38,17 @@ class OutageTest {
         assertThat(permit.verify().name()).isEqualTo("HELD");
         assertThat(stage.calls("exchange")).isEqualTo(1);
         assertThat(stage.calls("resolve")).isEqualTo(1);
+    }
+
+    @Test
+    void afterALostAnswerWasFoundOutAWaitInVainIsNoFailure() {
+        Stage stage = new Stage(1);
+        stage.loseReply();
+        stage.take().release();
+        stage.takeAsOther();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync(Duration.ofMillis(300));
+        stage.passMillis(400);
+        assertThat(failureOf(waiting)).isInstanceOf(SemaphoreTimeoutException.class);
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck;
 
+import io.github.distributedsemaphore.tck.faults.BriefFaultRules;
 import io.github.distributedsemaphore.tck.faults.CrashRules;
 import io.github.distributedsemaphore.tck.faults.CrossProcessRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
@@ -10,16 +11,19 @@ import io.github.distributedsemaphore.tck.faults.LossRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.OutageRules;
 import io.github.distributedsemaphore.tck.faults.PauseRules;
+import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.faults.RestartRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
 import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
 import io.github.distributedsemaphore.tck.faults.TrafficRules;
+import io.github.distributedsemaphore.tck.faults.WakeUpRules;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AccessRules;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
+import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
 import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.FencingRules;
@@ -31,6 +35,7 @@ import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.ResizeRules;
 import io.github.distributedsemaphore.tck.rules.SafetyRules;
+import io.github.distributedsemaphore.tck.rules.TaskRules;
 import io.github.distributedsemaphore.tck.rules.TimeoutRules;
 import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import io.github.distributedsemaphore.tck.storms.FaultHistoryRules;
@@ -90,6 +95,15 @@ public abstract class SemaphoreTck implements HarnessSource {
         public Timeout() {}
     }
 
+    /** See {@link ClosingRules}. */
+    @Nested
+    @DisplayName("3 Closing")
+    @Tag("closing")
+    public class Closing extends ClosingRules {
+        /** For JUnit. */
+        public Closing() {}
+    }
+
     /** See {@link InterruptRules}. */
     @Nested
     @DisplayName("3 Interrupt")
@@ -128,6 +142,15 @@ public abstract class SemaphoreTck implements HarnessSource {
         public Release() {}
     }
 
+    /** See {@link TaskRules}. */
+    @Nested
+    @DisplayName("4 Task")
+    @Tag("task")
+    public class Task extends TaskRules {
+        /** For JUnit. */
+        public Task() {}
+    }
+
     /** See {@link VerificationRules}. */
     @Nested
     @DisplayName("5 Verification")
@@ -135,6 +158,15 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Verification extends VerificationRules {
         /** For JUnit. */
         public Verification() {}
+    }
+
+    /** See {@link RenewalRules}. */
+    @Nested
+    @DisplayName("6 Renewal")
+    @Tag("renewal")
+    public class Renewal extends RenewalRules {
+        /** For JUnit. */
+        public Renewal() {}
     }
 
     /** See {@link LossRules}. */
@@ -255,6 +287,15 @@ public abstract class SemaphoreTck implements HarnessSource {
         public CrossProcess() {}
     }
 
+    /** See {@link WakeUpRules}. */
+    @Nested
+    @DisplayName("2 Wake-ups of other processes")
+    @Tag("wake-up")
+    public class WakeUp extends WakeUpRules {
+        /** For JUnit. */
+        public WakeUp() {}
+    }
+
     /** See {@link CrashRules}. */
     @Nested
     @DisplayName("2 Crashes")
@@ -282,6 +323,16 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Cut extends CutRules {
         /** For JUnit. */
         public Cut() {}
+    }
+
+    /** See {@link BriefFaultRules}. */
+    @Nested
+    @DisplayName("13 Brief faults of a link")
+    @Tag("brief-fault")
+    @Tag("link")
+    public class BriefFault extends BriefFaultRules {
+        /** For JUnit. */
+        public BriefFault() {}
     }
 
     /** See {@link IsolationRules}. */

@@ -112,6 +112,33 @@ public abstract class CrashRules {
         tck.assertFree(name, 1);
     }
 
+    /** A client that holds nothing and does not wait is not renewed, so it may seem to be dead for longer than the one that died. */
+    @Test
+    @Rule("2.2")
+    void whoOnlyTriesGetsTheSlotOfAKilledProcess(TckFixture tck) {
+        requireCrashRelease(tck);
+        String name = tck.create(1);
+        DistributedSemaphore trying = tck.client().semaphore(name);
+        Agent agent = tck.agent();
+        agent.release(agent.take(name));
+        tck.take(trying, 1).get(0).release();
+        agent.take(name);
+        // Time for a renewal.
+        Pause.millis(tck.guarantees().detectionMax().dividedBy(3).toMillis());
+        agent.kill9();
+        tck.await(
+                "a client that tries again and again gets the slot of a killed process within the detection time",
+                tck.guarantees().detectionMax().plus(tck.guarantees().callBound()),
+                () -> isGranted(trying));
+        tck.assertFree(name, 1);
+    }
+
+    private static boolean isGranted(DistributedSemaphore semaphore) {
+        Optional<Permit> permit = semaphore.tryAcquire();
+        permit.ifPresent(Permit::release);
+        return permit.isPresent();
+    }
+
     @Test
     @Rule("2.10")
     void aPermitSurvivesCrashAfterCrash(TckFixture tck) throws Exception {

@@ -20,142 +20,24 @@ import io.github.distributedsemaphore.tck.link.TcpProxy;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
-/** Rules of sections 1, 13 and 14 about a holder that is cut off: for a moment, and for so long that it loses its slot. */
+/** Rules of sections 1, 13 and 14 about a holder that is cut off for so long that it loses its slot. */
 @Section
 public abstract class IsolationRules {
     private static final int GRANTS = 4;
 
-    /** A quick run does not wait for the renewals of longer leases. */
-    private static final Duration LONGEST_RENEWALS = Duration.ofSeconds(6);
-
     /** For subclasses. */
     protected IsolationRules() {}
-
-    @Test
-    @Rule({"13.3", "6.6"})
-    void aShortCutLosesNothingOrIsTold(TckFixture tck) {
-        String name = tck.create(1);
-        Route route = tck.route();
-        DistributedSemaphore semaphore = route.client().semaphore(name);
-        DistributedSemaphore others = tck.home().semaphore(name);
-        Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
-        boolean outlives = outlivesCuts(tck);
-        for (int i = 0; i < 3; i++) {
-            // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
-            LinkFault refusal = route.proxy().refuse();
-            route.proxy().cut(i == 1 ? Ending.FINISH : Ending.RESET);
-            long since = System.nanoTime();
-            Attempt<Verification> verify = Attempt.of(tck, "verify()", held.permit()::verify);
-            Duration left = left(tck, held.permit());
-            // Renewals fall into the last cut, and have to go on after it.
-            Pause.millis(left.dividedBy(i == 2 ? 3 : 6).toMillis());
-            if (outlives) {
-                Optional<Permit> other = others.tryAcquire();
-                if (other.isPresent()) {
-                    tck.abortIfStoodStill(left.dividedBy(4), since);
-                }
-                assertThat(other)
-                        .as("the slot of a holder that was cut off for a moment")
-                        .isEmpty();
-            }
-            verify.ended();
-            refusal.heal();
-            Verification found = Observer.verified(tck, held.permit());
-            if (outlives) {
-                if (found != Verification.HELD) {
-                    tck.abortIfStoodStill(left.dividedBy(4), since);
-                }
-                assertThat(found)
-                        .as("a permit whose holder was cut off for a moment")
-                        .isEqualTo(Verification.HELD);
-                assertThat(held.permit().isValid())
-                        .as("isValid after a cut that was shorter than the lease")
-                        .isTrue();
-            } else if (found == Verification.LOST) {
-                held.awaitTold(tck.guarantees().lossNoticeBound());
-                assertThat(held.losses()).as("losses reported of one permit").hasSize(1);
-                assertThat(held.permit().isValid()).as("isValid after the loss").isFalse();
-                break;
-            }
-        }
-        if (outlives && hasTimeForALease(tck)) {
-            assertKept(tck, held, others, "when a link that was cut for a moment is whole again");
-        }
-        if (outlives) {
-            assertThat(held.losses()).as("losses reported").isEmpty();
-        }
-        held.end();
-        held.permit().close();
-        tck.assertFree(name, 1);
-    }
-
-    /** Whether a hold is tied to time alone. One that is tied to a connection too ends with it, at both ends when each hears of it. */
-    private static boolean outlivesCuts(TckFixture tck) {
-        return tck.has(Capability.LEASE)
-                && !tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap();
-    }
-
-    /** How long a permit is valid if nothing is heard of the backend; some moments where it has no end. */
-    private static Duration left(TckFixture tck, Permit permit) {
-        return permit.validUntil().isNever()
-                ? tck.quiet().multipliedBy(6)
-                : permit.validUntil().remaining();
-    }
-
-    /** Shows that a permit stays held for a whole lease, unless the machine stands still for a good part of one. */
-    private static void assertKept(TckFixture tck, Watched held, DistributedSemaphore others, String when) {
-        Duration lease = tck.guarantees().detectionMax();
-        long since = System.nanoTime();
-        boolean kept = true;
-        while (kept && !tck.isOver(lease.plus(tck.quiet()), since)) {
-            kept = held.permit().isValid() && others.tryAcquire().isEmpty();
-            Pause.millis(5);
-        }
-        if (!kept) {
-            tck.abortIfStoodStill(lease.dividedBy(4), since);
-        }
-        assertThat(kept)
-                .as("a permit stays valid, and its slot taken, for as long as a lease %s", when)
-                .isTrue();
-        assertThat(Observer.verified(tck, held.permit()))
-                .as("a permit %s", when)
-                .isEqualTo(Verification.HELD);
-    }
-
-    private static boolean hasTimeForALease(TckFixture tck) {
-        return tck.full() || tck.scaled(tck.guarantees().detectionMax()).compareTo(LONGEST_RENEWALS) < 0;
-    }
-
-    /** One of several connections may fall silent, and a renewal that waits for its answer must not use up the lease. */
-    @Test
-    @Rule({"13.5", "6.6"})
-    void aConnectionThatFallsSilentLosesNothing(TckFixture tck) {
-        if (!outlivesCuts(tck) || !hasTimeForALease(tck)) {
-            throw new TestAbortedException("a hold ends with its connection, or leases are long");
-        }
-        String name = tck.create(1);
-        Route route = tck.route();
-        Watched held =
-                new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
-        DistributedSemaphore others = tck.home().semaphore(name);
-        LinkFault late = route.proxy().holdRequest(1);
-        tck.await("a request falls silent", () -> late.strikes() > 0);
-        assertKept(tck, held, others, "while one connection of its holder is silent");
-        late.close();
-        assertThat(held.losses()).as("losses reported").isEmpty();
-        held.end();
-        held.permit().close();
-        tck.assertFree(name, 1);
-    }
 
     @Test
     @Rule({"1.10", "13.3"})
@@ -167,6 +49,39 @@ public abstract class IsolationRules {
         LinkFault refusal = proxy.refuse();
         proxy.cut(Ending.RESET);
         return refusal;
+    }
+
+    /** That the first one's time is over must not end the watch over the others. */
+    @Test
+    @Rule({"13.3", "14.3", "6.4"})
+    void eachPermitOfAHolderThatIsCutOffIsToldOfItsOwnEnd(TckFixture tck) {
+        String name = tck.create(2);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        Watched first = new Watched(tck, tck.take(semaphore, 1).get(0));
+        if (!tck.has(Capability.LEASE) || first.permit().validUntil().isNever()) {
+            throw new TestAbortedException("the permits of this backend are valid until they are released");
+        }
+        // Before they are renewed together.
+        Pause.millis(tck.guarantees().detectionMax().dividedBy(20).toMillis());
+        Watched second = new Watched(tck, tck.take(semaphore, 1).get(0));
+        try (LinkFault fault = cutOff(route.proxy())) {
+            Duration bound = tck.guarantees()
+                    .detectionMax()
+                    .plus(tck.guarantees().lossNoticeBound())
+                    .plus(tck.guarantees().callBound());
+            first.awaitTold(bound);
+            second.awaitTold(bound);
+            assertThat(fault).isNotNull();
+        }
+        for (Watched each : List.of(first, second)) {
+            each.end();
+            assertThat(each.losses()).as("losses reported of one permit").hasSize(1);
+            each.permit().close();
+        }
+        new Observer(tck, tck.home().semaphore(name))
+                .awaitFree(2, "the slots of a holder that was cut off are free within the detection time");
+        tck.assertFree(name, 2);
     }
 
     /**
@@ -220,7 +135,7 @@ public abstract class IsolationRules {
             }
         }
         Duration renewals = tck.scaled(tck.guarantees().detectionMax());
-        if (hasTimeForALease(tck)) {
+        if (LongHolds.hasTimeForALease(tck)) {
             Permit permit = semaphore.acquire(tck.patience());
             long end = System.nanoTime() + renewals.toNanos();
             while (System.nanoTime() - end < 0) {
@@ -248,7 +163,7 @@ public abstract class IsolationRules {
     @Test
     @Rule({"5.4", "1.10"})
     void aGrantOfABusyClientIsNotValidForLonger(TckFixture tck) throws Exception {
-        if (!hasTimeForALease(tck)) {
+        if (!LongHolds.hasTimeForALease(tck)) {
             throw new TestAbortedException("leases are long");
         }
         for (int round = 0; round < tck.rounds(8, 3); round++) {
@@ -310,7 +225,7 @@ public abstract class IsolationRules {
         Permit permit = granted(tck, route, semaphore);
         Deadline first = permit.validUntil();
         Duration renewals = tck.scaled(tck.guarantees().detectionMax());
-        if (!first.isNever() && hasTimeForALease(tck)) {
+        if (!first.isNever() && LongHolds.hasTimeForALease(tck)) {
             tck.await("a permit outlasts its first validity", renewals, () -> first.isPast(System.nanoTime()));
         }
         return permit;

@@ -6,11 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
-import io.github.distributedsemaphore.PermitGroup;
-import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
-import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Action;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
@@ -25,14 +21,11 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -41,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.opentest4j.TestAbortedException;
 
-/** Section 3: time-outs, and clients that close; for interrupts see {@link InterruptRules}. */
+/** Section 3: time-outs; for interrupts see {@link InterruptRules}, for clients that close {@link ClosingRules}. */
 @Section
 public abstract class TimeoutRules {
     /** In which ten thousand have their turn; it takes seconds. */
@@ -129,14 +122,6 @@ public abstract class TimeoutRules {
         assertThatThrownBy(attempt::call, "the end of a timed attempt on '%s'", name)
                 .isInstanceOf(SemaphoreTimeoutException.class)
                 .hasMessageContaining(name);
-    }
-
-    private static <T> T joined(TckFixture tck, CompletableFuture<T> future) throws Exception {
-        try {
-            return future.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
     }
 
     @Test
@@ -264,61 +249,6 @@ public abstract class TimeoutRules {
     }
 
     @Test
-    @Rule("3.7")
-    void closingAClientEndsItsWaitersAndReturnsItsPermits(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        SemaphoreClient leaving = tck.client();
-        DistributedSemaphore semaphore = leaving.semaphore(name);
-        List<Permit> held = tck.take(semaphore, 2);
-        Task<Permit> endless = tck.spawn("endless waiter", () -> semaphore.acquire());
-        Task<PermitGroup> several = tck.spawn("waiter for two", () -> semaphore.acquire(2));
-        Task<Permit> timed =
-                tck.spawn("timed waiter", () -> semaphore.acquire(tck.patience().multipliedBy(2)));
-        List.of(endless, several, timed).forEach(Task::awaitBlocked);
-        CompletableFuture<Permit> future = semaphore.acquireAsync();
-        long since = System.nanoTime();
-        leaving.close();
-        for (Task<?> waiter : List.of(endless, several, timed)) {
-            tck.await(
-                    "closing a client ends its waiters",
-                    tck.guarantees().callBound().multipliedBy(5),
-                    waiter::isDone);
-            waiter.failure(SemaphoreClosedException.class);
-        }
-        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), since, timed.endedAt());
-        assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
-                .isInstanceOf(SemaphoreClosedException.class);
-        assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
-                .isInstanceOf(SemaphoreClosedException.class);
-        assertThat(held).as("permits after their client was closed").noneMatch(Permit::isValid);
-        tck.assertFree(name, 2);
-    }
-
-    @Test
-    @Rule("3.7")
-    void closingAClientEndsEveryCallThatWaits(TckFixture tck) throws Exception {
-        String name = tck.create(3);
-        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
-        tck.home().admin().resize(name, 2);
-        SemaphoreClient leaving = tck.client();
-        DistributedSemaphore semaphore = leaving.semaphore(name);
-        Duration longer = tck.patience().multipliedBy(2);
-        Map<WaitingCalls.Call, Task<?>> waiters = new LinkedHashMap<>();
-        for (WaitingCalls.Call call :
-                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
-            waiters.put(call, tck.spawn(call.method(), () -> call.body().call(leaving, semaphore, longer)));
-        }
-        waiters.values().forEach(Task::awaitBlocked);
-        leaving.close();
-        waiters.forEach((call, waiter) -> {
-            tck.await("closing a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
-            waiter.failure(SemaphoreClosedException.class);
-        });
-        held.forEach(Permit::close);
-        tck.assertFree(name, 2);
-    }
-
-    @Test
     @Rule("3.8")
     void moreVirtualThreadsThanCarriersDoNotDeadlock(TckFixture tck) throws Exception {
         ExecutorService threads = virtualThreads();
@@ -391,36 +321,5 @@ public abstract class TimeoutRules {
             throw new TestAbortedException(
                     "no virtual threads on Java " + Runtime.version().feature(), e);
         }
-    }
-
-    @Test
-    @Rule("3.7")
-    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsPermits(TckFixture tck) throws Exception {
-        String name = tck.create(1);
-        SemaphoreClient leaving = tck.client();
-        DistributedSemaphore semaphore = leaving.semaphore(name);
-        Permit held = semaphore.acquire(tck.patience());
-        Task<Permit> waiter = tck.spawn("endless waiter", () -> semaphore.acquire());
-        waiter.awaitBlocked();
-        CompletableFuture<Permit> future = semaphore.acquireAsync();
-        leaving.stopAcquiring();
-        tck.await(
-                "a client that stops acquiring ends its waiters",
-                tck.guarantees().callBound(),
-                waiter::isDone);
-        waiter.failure(SemaphoreClosedException.class);
-        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
-                .isInstanceOf(SemaphoreClosedException.class);
-        assertThat(held.verify())
-                .as("a permit of a client that stopped acquiring")
-                .isEqualTo(Verification.HELD);
-        held.release();
-        for (DistributedSemaphore any : List.of(semaphore, leaving.semaphore(tck.create(1)))) {
-            assertThatThrownBy(any::tryAcquire, "an attempt after the client stopped acquiring")
-                    .isInstanceOf(SemaphoreClosedException.class);
-            assertThatThrownBy(() -> joined(tck, any.acquireAsync()), "a new future after the client stopped acquiring")
-                    .isInstanceOf(SemaphoreClosedException.class);
-        }
-        tck.assertFree(name, 1);
     }
 }

@@ -8,8 +8,8 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.tck.ProbedServer;
-import io.github.distributedsemaphore.tck.faults.LossRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
+import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.FencingRules;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 enum HoldMutant implements Mutant {
     /** Nobody may hold for longer than a while, whoever renews: RabbitMQ's consumer_timeout. */
     HOLDS_HAVE_A_LONGEST_AGE(
-            LossRules.class,
+            RenewalRules.class,
             "2.11",
             "a permit that is renewed stays valid and with its holder",
             Variants.stored(() -> new MemorySemaphore() {
@@ -46,11 +46,11 @@ enum HoldMutant implements Mutant {
 
     /** A renewal that comes after the release writes over whoever has the slot by then. */
     RENEWAL_REVIVES_A_RELEASED_HOLD(
-            LossRules.class, "6.2", "the next holder keeps the slot", Variants.stored(Reviving::new)),
+            RenewalRules.class, "6.2", "the next holder keeps the slot", Variants.stored(Reviving::new)),
 
     /** A release in order looks like a loss to the renewal that it overtakes. */
     RENEWAL_TAKES_RELEASES_FOR_LOSSES(
-            LossRules.class,
+            RenewalRules.class,
             "6.2",
             "a release in order is reported as a loss to nobody",
             Variants.port(Duration.ofSeconds(1), BentPermits::tellingReleases)),

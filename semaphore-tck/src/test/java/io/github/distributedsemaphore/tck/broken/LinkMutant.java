@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.Renewal;
+import io.github.distributedsemaphore.tck.faults.BriefFaultRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
 import io.github.distributedsemaphore.tck.faults.IsolationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
@@ -144,7 +145,7 @@ enum LinkMutant implements Mutant {
 
     /** One error, and the permit is given up. */
     ONE_ERROR_LOSES_THE_PERMIT(
-            IsolationRules.class, "13.3", "a permit whose holder was cut off for a moment", LinkVariants.spi(call -> {
+            BriefFaultRules.class, "13.3", "a permit whose holder was cut off for a moment", LinkVariants.spi(call -> {
                 try {
                     return call.proceed();
                 } catch (BackendUnavailableException e) {

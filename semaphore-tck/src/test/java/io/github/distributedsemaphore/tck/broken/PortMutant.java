@@ -3,7 +3,9 @@ package io.github.distributedsemaphore.tck.broken;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.broken.Bent.Bend;
 import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
+import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.InspectionRules;
@@ -11,6 +13,7 @@ import io.github.distributedsemaphore.tck.rules.InterruptRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.SafetyRules;
+import io.github.distributedsemaphore.tck.rules.TaskRules;
 import io.github.distributedsemaphore.tck.rules.TimeoutRules;
 import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import java.time.Duration;
@@ -76,7 +79,7 @@ enum PortMutant implements Mutant {
             InterruptRules.class, "3.4", "of a thread that was interrupted", BentWaits::overlooking),
 
     /** Closing tells the waiters nothing: hazelcast-nodejs-client #898. */
-    CLOSE_LEAVES_WAITERS(TimeoutRules.class, "3.7", "closing a client ends its waiters", BentWaits::closingLate),
+    CLOSE_LEAVES_WAITERS(ClosingRules.class, "3.7", "closing a client ends its waiters", BentWaits::closingLate),
 
     /** Closing drops the connection and leaves the rest to the lease: hazelcast #16810. */
     CLOSE_KEEPS_PERMITS(
@@ -95,10 +98,10 @@ enum PortMutant implements Mutant {
 
     /** The failure of a task is wrapped: spring-integration #1888. */
     TASK_FAILURES_ARE_WRAPPED(
-            ReleaseRules.class, "4.1", "the failure of a task under a permit", BentPermits::wrappingFailures),
+            TaskRules.class, "4.1", "the failure of a task under a permit", BentPermits::wrappingFailures),
 
     /** A task that fails keeps the permit: nickelser/suo, block_unlocks_on_exception. */
-    FAILED_TASKS_KEEP_THE_PERMIT(ReleaseRules.class, "4.1", "lost permits", BentPermits::keepingAfterFailure),
+    FAILED_TASKS_KEEP_THE_PERMIT(TaskRules.class, "4.1", "lost permits", BentPermits::keepingAfterFailure),
 
     /** Each release says that it was the one: redis-py #3847. */
     EVERY_RELEASE_SAYS_RELEASED(ReleaseRules.class, "4.2", "six releases of one permit at once", BentPermits::boastful),
@@ -176,7 +179,7 @@ enum PortMutant implements Mutant {
             LossRules.class, "6.4", "of two permits one is counted as lost", BentNumbers::lossesNotCounted),
 
     /** The statistics know no renewals. */
-    RENEWALS_ARE_NOT_COUNTED(LossRules.class, "6.1", "renewals that are counted", BentNumbers::renewalsNotCounted),
+    RENEWALS_ARE_NOT_COUNTED(RenewalRules.class, "6.1", "renewals that are counted", BentNumbers::renewalsNotCounted),
 
     /** What is lost goes on being renewed. */
     LOST_PERMITS_ARE_RENEWED(LossRules.class, "6.4", "nothing is renewed after", BentNumbers::renewingForEver),

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.broken;
 
+import io.github.distributedsemaphore.tck.faults.BriefFaultRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
 import io.github.distributedsemaphore.tck.faults.ErrorRules;
 import io.github.distributedsemaphore.tck.faults.FailOverRules;
@@ -7,6 +8,7 @@ import io.github.distributedsemaphore.tck.faults.IsolationRules;
 import io.github.distributedsemaphore.tck.faults.LossRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.OutageRules;
+import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.faults.RestartRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
 import io.github.distributedsemaphore.tck.faults.StoppedServerRules;
@@ -16,6 +18,7 @@ import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AccessRules;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
+import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
 import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.FencingRules;
@@ -27,6 +30,7 @@ import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.ResizeRules;
 import io.github.distributedsemaphore.tck.rules.SafetyRules;
+import io.github.distributedsemaphore.tck.rules.TaskRules;
 import io.github.distributedsemaphore.tck.rules.TimeoutRules;
 import io.github.distributedsemaphore.tck.rules.VerificationRules;
 import io.github.distributedsemaphore.tck.storms.FaultHistoryRules;
@@ -62,6 +66,8 @@ final class Sections {
 
     static class Async extends AsyncRules implements Source {}
 
+    static class Closing extends ClosingRules implements Source {}
+
     static class Fairness extends FairnessRules implements Source {}
 
     static class Fencing extends FencingRules implements Source {}
@@ -74,6 +80,8 @@ final class Sections {
 
     static class Liveness extends LivenessRules implements Source {}
 
+    static class Renewal extends RenewalRules implements Source {}
+
     static class Loss extends LossRules implements Source {}
 
     static class Release extends ReleaseRules implements Source {}
@@ -84,6 +92,8 @@ final class Sections {
 
     static class Contention extends ContentionRules implements Source {}
 
+    static class Task extends TaskRules implements Source {}
+
     static class Timeout extends TimeoutRules implements Source {}
 
     static class Verification extends VerificationRules implements Source {}
@@ -91,6 +101,8 @@ final class Sections {
     static class LostAnswer extends LostAnswerRules implements Source {}
 
     static class Cut extends CutRules implements Source {}
+
+    static class BriefFault extends BriefFaultRules implements Source {}
 
     static class Isolation extends IsolationRules implements Source {}
 

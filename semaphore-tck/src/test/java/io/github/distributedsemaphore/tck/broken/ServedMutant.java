@@ -14,6 +14,7 @@ import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SessionListener;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
@@ -117,7 +118,7 @@ enum ServedMutant implements Mutant {
 
     /** A renewal that does not reach the lease: redisson #5698. */
     RENEWAL_RENEWS_NOTHING(
-            LossRules.class,
+            RenewalRules.class,
             "6.1",
             "a permit that is renewed stays valid and with its holder",
             Variants.served(() -> new ProbedServer() {

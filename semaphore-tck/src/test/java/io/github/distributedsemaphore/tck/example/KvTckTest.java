@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.tck.faults.CrashRules;
 import io.github.distributedsemaphore.tck.faults.CrossProcessRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
+import io.github.distributedsemaphore.tck.faults.WakeUpRules;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.Leftovers;
@@ -72,6 +73,9 @@ class KvTckTest implements HarnessSource {
 
     @Nested
     class CrossProcess extends CrossProcessRules {}
+
+    @Nested
+    class WakeUp extends WakeUpRules {}
 
     @Nested
     class Crash extends CrashRules {}

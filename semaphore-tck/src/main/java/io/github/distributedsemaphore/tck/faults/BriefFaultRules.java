@@ -1,0 +1,143 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Fault;
+import io.github.distributedsemaphore.tck.fixture.Route;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
+import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Watched;
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
+
+/** Section 13: a holder whose link fails for less than its lease keeps its slot. */
+@Section
+public abstract class BriefFaultRules {
+    /** For subclasses. */
+    protected BriefFaultRules() {}
+
+    @Test
+    @Rule({"13.3", "6.6"})
+    void aShortCutLosesNothingOrIsTold(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client().semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        Watched held = new Watched(tck, tck.take(semaphore, 1).get(0));
+        boolean outlives = outlivesCuts(tck);
+        for (int i = 0; i < 3; i++) {
+            // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
+            LinkFault refusal = route.proxy().refuse();
+            route.proxy().cut(i == 1 ? Ending.FINISH : Ending.RESET);
+            long since = System.nanoTime();
+            Attempt<Verification> verify = Attempt.of(tck, "verify()", held.permit()::verify);
+            Duration left = left(tck, held.permit());
+            // Renewals fall into the last cut, and have to go on after it.
+            Pause.millis(left.dividedBy(i == 2 ? 3 : 6).toMillis());
+            if (outlives) {
+                Optional<Permit> other = others.tryAcquire();
+                if (other.isPresent()) {
+                    tck.abortIfStoodStill(left.dividedBy(4), since);
+                }
+                assertThat(other)
+                        .as("the slot of a holder that was cut off for a moment")
+                        .isEmpty();
+            }
+            verify.ended();
+            refusal.heal();
+            Verification found = Observer.verified(tck, held.permit());
+            if (outlives) {
+                if (found != Verification.HELD) {
+                    tck.abortIfStoodStill(left.dividedBy(4), since);
+                }
+                assertThat(found)
+                        .as("a permit whose holder was cut off for a moment")
+                        .isEqualTo(Verification.HELD);
+                assertThat(held.permit().isValid())
+                        .as("isValid after a cut that was shorter than the lease")
+                        .isTrue();
+            } else if (found == Verification.LOST) {
+                held.awaitTold(tck.guarantees().lossNoticeBound());
+                assertThat(held.losses()).as("losses reported of one permit").hasSize(1);
+                assertThat(held.permit().isValid()).as("isValid after the loss").isFalse();
+                break;
+            }
+        }
+        if (outlives && LongHolds.hasTimeForALease(tck)) {
+            assertKept(tck, held, others, "when a link that was cut for a moment is whole again");
+        }
+        if (outlives) {
+            assertThat(held.losses()).as("losses reported").isEmpty();
+        }
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
+    }
+
+    /** Whether a hold is tied to time alone. One that is tied to a connection too ends with it, at both ends when each hears of it. */
+    private static boolean outlivesCuts(TckFixture tck) {
+        return tck.has(Capability.LEASE)
+                && !tck.guarantees().exposure(Fault.LINK_CUT).allowsOverlap();
+    }
+
+    /** How long a permit is valid if nothing is heard of the backend; some moments where it has no end. */
+    private static Duration left(TckFixture tck, Permit permit) {
+        return permit.validUntil().isNever()
+                ? tck.quiet().multipliedBy(6)
+                : permit.validUntil().remaining();
+    }
+
+    /** Shows that a permit stays held for a whole lease, unless the machine stands still for a good part of one. */
+    private static void assertKept(TckFixture tck, Watched held, DistributedSemaphore others, String when) {
+        Duration lease = tck.guarantees().detectionMax();
+        long since = System.nanoTime();
+        boolean kept = true;
+        while (kept && !tck.isOver(lease.plus(tck.quiet()), since)) {
+            kept = held.permit().isValid() && others.tryAcquire().isEmpty();
+            Pause.millis(5);
+        }
+        if (!kept) {
+            tck.abortIfStoodStill(lease.dividedBy(4), since);
+        }
+        assertThat(kept)
+                .as("a permit stays valid, and its slot taken, for as long as a lease %s", when)
+                .isTrue();
+        assertThat(Observer.verified(tck, held.permit()))
+                .as("a permit %s", when)
+                .isEqualTo(Verification.HELD);
+    }
+
+    /** One of several connections may fall silent, and a renewal that waits for its answer must not use up the lease. */
+    @Test
+    @Rule({"13.5", "6.6"})
+    void aConnectionThatFallsSilentLosesNothing(TckFixture tck) {
+        if (!outlivesCuts(tck) || !LongHolds.hasTimeForALease(tck)) {
+            throw new TestAbortedException("a hold ends with its connection, or leases are long");
+        }
+        String name = tck.create(1);
+        Route route = tck.route();
+        Watched held =
+                new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
+        DistributedSemaphore others = tck.home().semaphore(name);
+        LinkFault late = route.proxy().holdRequest(1);
+        tck.await("a request falls silent", () -> late.strikes() > 0);
+        assertKept(tck, held, others, "while one connection of its holder is silent");
+        late.close();
+        assertThat(held.losses()).as("losses reported").isEmpty();
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
+    }
+}

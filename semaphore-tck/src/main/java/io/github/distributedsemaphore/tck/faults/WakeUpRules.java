@@ -1,0 +1,149 @@
+package io.github.distributedsemaphore.tck.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Waiters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Section 2: a release wakes those that wait in other processes. */
+@Section
+public abstract class WakeUpRules {
+    /** For subclasses. */
+    protected WakeUpRules() {}
+
+    @Test
+    @Rule("2.1")
+    void aReleaseWakesAWaiterOfAnotherProcess(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        Agent agent = tck.agent(Waiters.hinted(tck));
+        warm(tck, agent, here);
+        Permit held = tck.take(here, 1).get(0);
+        for (int unused : tck.repeat(20, Duration.ofSeconds(3))) {
+            CompletableFuture<Optional<AgentPermits>> waiting = agent.acquiring(name, 1, tck.patience());
+            Pause.millis(20 + tck.random().nextInt(30));
+            assertThat(waiting).as("a waiter while the permit is held").isNotDone();
+            long released = System.nanoTime();
+            held.release();
+            AgentPermits there = waiting.join().orElseThrow();
+            assertWoken(tck, agent, released, there);
+            agent.release(there);
+            held = tck.take(here, 1).get(0);
+        }
+        held.release();
+    }
+
+    /** Of several waiting processes one may look often; the others depend on hints. */
+    @Test
+    @Rule("2.1")
+    void eachReleaseReachesTheWaitersOfEachProcess(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = hintedAgents(tck, here);
+        for (int unused : tck.repeat(12, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            passOn(tck, held, agents, waiting(tck, name, agents));
+        }
+    }
+
+    /** The sessions of a process outlast the semaphore that it waited for. */
+    @Test
+    @Rule({"2.1", "8.14", "8.15"})
+    void whoWaitedBeforeItWasCreatedAgainIsWokenByReleases(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = hintedAgents(tck, here);
+        for (int unused : tck.repeat(4, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            List<CompletableFuture<Optional<AgentPermits>>> before = waiting(tck, name, agents);
+            tck.home().admin().destroy(name);
+            tck.await(
+                    "a destroy ends the waiters of each process",
+                    tck.patience(),
+                    () -> before.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+            before.forEach(waiter -> assertThatThrownBy(waiter::join, "a waiter of a destroyed semaphore")
+                    .hasMessageContaining(NoSuchSemaphoreException.class.getName()));
+            held.release();
+            tck.home().admin().create(name, 1);
+            passOn(tck, tck.take(here, 1).get(0), agents, waiting(tck, name, agents));
+        }
+    }
+
+    private static List<CompletableFuture<Optional<AgentPermits>>> waiting(
+            TckFixture tck, String name, List<Agent> agents) {
+        List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
+        for (Agent agent : agents) {
+            waiting.add(agent.acquiring(name, 1, tck.patience()));
+        }
+        Pause.millis(60 + tck.random().nextInt(30));
+        return waiting;
+    }
+
+    /** Has the permit go from here to each of two processes, and back to nobody. */
+    private static void passOn(
+            TckFixture tck, Permit held, List<Agent> agents, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        long released = System.nanoTime();
+        held.release();
+        int first = first(tck, waiting);
+        for (int i : List.of(first, 1 - first)) {
+            AgentPermits there = served(tck, agents.get(i), waiting.get(i), released);
+            Pause.millis(20);
+            released = System.nanoTime();
+            agents.get(i).release(there);
+        }
+    }
+
+    private static List<Agent> hintedAgents(TckFixture tck, DistributedSemaphore here) {
+        List<Agent> agents = List.of(tck.agent(Waiters.hinted(tck)), tck.agent(Waiters.hinted(tck)));
+        agents.forEach(agent -> warm(tck, agent, here));
+        return agents;
+    }
+
+    /** Has the agent connect, and load what waiting takes: on a busy machine that alone may take longer than a wake-up. */
+    private static void warm(TckFixture tck, Agent agent, DistributedSemaphore here) {
+        agent.watchTime();
+        agent.release(agent.take(here.name()));
+        Permit held = tck.take(here, 1).get(0);
+        assertThat(agent.acquire(here.name(), 1, tck.quiet())).isEmpty();
+        held.release();
+    }
+
+    private static int first(TckFixture tck, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        tck.await(
+                "a release reaches one of two waiting processes whose own timers are far away",
+                tck.patience(),
+                () -> waiting.stream().anyMatch(CompletableFuture::isDone));
+        return waiting.get(0).isDone() ? 0 : 1;
+    }
+
+    private static AgentPermits served(
+            TckFixture tck, Agent agent, CompletableFuture<Optional<AgentPermits>> waiting, long released) {
+        AgentPermits there = waiting.join()
+                .orElseThrow(
+                        () -> new AssertionError("a release reaches no waiting process whose own timer is far away"));
+        assertWoken(tck, agent, released, there);
+        return there;
+    }
+
+    /** How long the other process stood still does not count, as it does not here. */
+    private static void assertWoken(TckFixture tck, Agent agent, long released, AgentPermits there) {
+        long stoodStill = agent.stoodStill(released, there.returned());
+        tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned(), stoodStill);
+    }
+}

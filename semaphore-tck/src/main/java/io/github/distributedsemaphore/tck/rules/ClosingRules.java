@@ -1,0 +1,126 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Bound;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.WaitingCalls;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Section 3: a client that is closed, or stops acquiring, ends the calls that wait. */
+@Section
+public abstract class ClosingRules {
+    /** For subclasses. */
+    protected ClosingRules() {}
+
+    @Test
+    @Rule("3.7")
+    void closingAClientEndsItsWaitersAndReturnsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        List<Permit> held = tck.take(semaphore, 2);
+        Task<Permit> endless = tck.spawn("endless waiter", () -> semaphore.acquire());
+        Task<PermitGroup> several = tck.spawn("waiter for two", () -> semaphore.acquire(2));
+        Task<Permit> timed =
+                tck.spawn("timed waiter", () -> semaphore.acquire(tck.patience().multipliedBy(2)));
+        List.of(endless, several, timed).forEach(Task::awaitBlocked);
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        long since = System.nanoTime();
+        leaving.close();
+        for (Task<?> waiter : List.of(endless, several, timed)) {
+            tck.await(
+                    "closing a client ends its waiters",
+                    tck.guarantees().callBound().multipliedBy(5),
+                    waiter::isDone);
+            waiter.failure(SemaphoreClosedException.class);
+        }
+        tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), since, timed.endedAt());
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held).as("permits after their client was closed").noneMatch(Permit::isValid);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.7")
+    void closingAClientEndsEveryCallThatWaits(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Duration longer = tck.patience().multipliedBy(2);
+        Map<WaitingCalls.Call, Task<?>> waiters = new LinkedHashMap<>();
+        for (WaitingCalls.Call call :
+                WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
+            waiters.put(call, tck.spawn(call.method(), () -> call.body().call(leaving, semaphore, longer)));
+        }
+        waiters.values().forEach(Task::awaitBlocked);
+        leaving.close();
+        waiters.forEach((call, waiter) -> {
+            tck.await("closing a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
+            waiter.failure(SemaphoreClosedException.class);
+        });
+        held.forEach(Permit::close);
+        tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("3.7")
+    void aClientThatStopsAcquiringEndsItsWaitersAndKeepsItsPermits(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        Task<Permit> waiter = tck.spawn("endless waiter", () -> semaphore.acquire());
+        waiter.awaitBlocked();
+        CompletableFuture<Permit> future = semaphore.acquireAsync();
+        leaving.stopAcquiring();
+        tck.await(
+                "a client that stops acquiring ends its waiters",
+                tck.guarantees().callBound(),
+                waiter::isDone);
+        waiter.failure(SemaphoreClosedException.class);
+        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThat(held.verify())
+                .as("a permit of a client that stopped acquiring")
+                .isEqualTo(Verification.HELD);
+        held.release();
+        for (DistributedSemaphore any : List.of(semaphore, leaving.semaphore(tck.create(1)))) {
+            assertThatThrownBy(any::tryAcquire, "an attempt after the client stopped acquiring")
+                    .isInstanceOf(SemaphoreClosedException.class);
+            assertThatThrownBy(() -> joined(tck, any.acquireAsync()), "a new future after the client stopped acquiring")
+                    .isInstanceOf(SemaphoreClosedException.class);
+        }
+        tck.assertFree(name, 1);
+    }
+
+    private static <T> T joined(TckFixture tck, CompletableFuture<T> future) throws Exception {
+        try {
+            return future.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+}

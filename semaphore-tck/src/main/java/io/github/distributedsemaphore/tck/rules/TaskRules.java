@@ -1,0 +1,143 @@
+package io.github.distributedsemaphore.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitTask;
+import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.rulebook.Rule;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Section 4: a task under a permit releases it, however the task ends. */
+@Section
+public abstract class TaskRules {
+    /** For subclasses. */
+    protected TaskRules() {}
+
+    @Test
+    @Rule("4.1")
+    void aTaskUnderAPermitReleasesItHoweverItEnds(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        int slot = semaphore.withPermit(tck.patience(), permit -> {
+            assertThat(semaphore.tryAcquire())
+                    .as("free while a task runs under the permit")
+                    .isEmpty();
+            return permit.slot();
+        });
+        assertThat(slot).as("the slot the task saw").isEqualTo(1);
+        IOException planned = new IOException("planned");
+        assertThatThrownBy(
+                        () -> semaphore.withPermit(tck.patience(), permit -> {
+                            throw planned;
+                        }),
+                        "the failure of a task under a permit")
+                .isSameAs(planned);
+        tck.assertFree(semaphore.name(), 1);
+        assertThatThrownBy(
+                        () -> semaphore.withPermit(tck.patience(), permit -> {
+                            permit.release();
+                            throw planned;
+                        }),
+                        "the failure of a task that released its permit itself")
+                .isSameAs(planned);
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    /** What is chained to the task runs before a release that comes too late. */
+    @Test
+    @Rule("4.1")
+    void anAsynchronousTaskIsDoneWhenItsPermitIsReleased(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        Queue<Permit> seen = new ConcurrentLinkedQueue<>();
+        CompletableFuture<Integer> work = new CompletableFuture<>();
+        CompletableFuture<Boolean> valid = semaphore
+                .withPermitAsync(tck.patience(), permit -> {
+                    seen.add(permit);
+                    return work;
+                })
+                .thenApply(value -> seen.element().isValid());
+        tck.await("an asynchronous task begins", () -> !seen.isEmpty());
+        work.complete(1);
+        tck.await("an asynchronous task ends", valid::isDone);
+        assertThat(valid.get()).as("isValid when the result is there").isFalse();
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    @Test
+    @Rule("4.1")
+    void aTaskOfAnyShapeReleasesItsPermit(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        List<Integer> free = new ArrayList<>();
+        semaphore.runWithPermit(tck.patience(), permit -> free.add(semaphore.availablePermits()));
+        assertThat(semaphore.tryRunWithPermit(Duration.ZERO, permit -> free.add(semaphore.availablePermits())))
+                .as("a task ran where a permit was free")
+                .isTrue();
+        CompletableFuture<Integer> result = semaphore.withPermitAsync(
+                tck.patience(), permit -> CompletableFuture.supplyAsync(semaphore::availablePermits));
+        free.add(settled(tck, result));
+        assertThat(free).as("free while each task ran").containsExactly(0, 0, 0);
+        tck.assertFree(semaphore.name(), 1);
+        Permit held = semaphore.acquire(tck.patience());
+        assertThat(semaphore.tryRunWithPermit(Duration.ZERO, permit -> free.clear()))
+                .as("a task ran where no permit was free")
+                .isFalse();
+        assertThat(free).as("what the task that did not run would clear").isNotEmpty();
+        held.release();
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    @Test
+    @Rule("4.1")
+    void aTaskThatFailsReleasesItsPermit(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = tck.semaphore(1);
+        for (Throwable thrown :
+                List.of(new IllegalStateException("thrown by a task"), new AssertionError("thrown by a task"))) {
+            PermitTask<RuntimeException> fails = permit -> {
+                throw unchecked(thrown);
+            };
+            assertThatThrownBy(
+                            () -> semaphore.runWithPermit(tck.patience(), fails), "runWithPermit of a task that throws")
+                    .isSameAs(thrown);
+            assertThatThrownBy(
+                            () -> semaphore.tryRunWithPermit(tck.patience(), fails),
+                            "tryRunWithPermit of a task that throws")
+                    .isSameAs(thrown);
+            assertThatThrownBy(
+                            () -> settled(tck, semaphore.withPermitAsync(tck.patience(), permit -> {
+                                throw unchecked(thrown);
+                            })),
+                            "withPermitAsync of a task that throws")
+                    .hasCause(thrown);
+            assertThatThrownBy(
+                            () -> settled(
+                                    tck,
+                                    semaphore.withPermitAsync(
+                                            tck.patience(), permit -> CompletableFuture.failedStage(thrown))),
+                            "withPermitAsync of a task whose stage fails")
+                    .hasCause(thrown);
+            tck.assertFree(semaphore.name(), 1);
+        }
+    }
+
+    private static <T> T settled(TckFixture tck, CompletableFuture<T> future) throws Exception {
+        return future.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    private static RuntimeException unchecked(Throwable thrown) {
+        if (thrown instanceof Error error) {
+            throw error;
+        }
+        return (RuntimeException) thrown;
+    }
+}
