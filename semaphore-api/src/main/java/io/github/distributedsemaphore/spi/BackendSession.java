@@ -66,7 +66,7 @@ public interface BackendSession extends AutoCloseable {
      * @param request the request of that exchange
      * @return what it did. A want that was granted is answered so, with holds that are held now; one that was not is {@link
      *     Answer#NOT_DONE}, or any other answer if the adapter repeated the exchange. Holds it did not give back are given back
-     *     now. {@code validUntil} counts from before the request of this call
+     *     now. {@code validUntil} counts from before the request of this call, and {@code sent} is not looked at
      * @throws BackendUnavailableException if that is not known yet; the engine asks again after a while
      * @throws OutcomeUnknownException likewise
      */

@@ -302,7 +302,7 @@ final class FenceStream implements AutoCloseable {
                 } else if (!acknowledgesLater) {
                     acknowledgesLater = true;
                     connections.later(
-                            () -> connections.executeIfPossible(this::acknowledgeLate), LONGEST_UNACKNOWLEDGED);
+                            () -> connections.executeIfPossible(this::acknowledgeAll), LONGEST_UNACKNOWLEDGED);
                 }
             } finally {
                 lock.unlock();
@@ -317,7 +317,7 @@ final class FenceStream implements AutoCloseable {
             }
         }
 
-        private void acknowledgeLate() {
+        private void acknowledgeAll() {
             lock.lock();
             try {
                 acknowledgesLater = false;
@@ -347,7 +347,7 @@ final class FenceStream implements AutoCloseable {
             try {
                 channel.basicCancel(consumer);
                 state = State.RESTING;
-                acknowledgeLate();
+                acknowledgeAll();
             } catch (IOException | ShutdownSignalException e) {
                 close();
             }
