@@ -31,8 +31,8 @@ class PlantedBugsTest {
                     "2.9",
                     "no fence could be drawn",
                     "FenceStream.java",
-                    "if (unacknowledged < UNACKNOWLEDGED / 4) {",
-                    "if (unacknowledged <= UNACKNOWLEDGED) {"),
+                    "if (unacknowledged >= UNACKNOWLEDGED / 4 || state",
+                    "if (unacknowledged > UNACKNOWLEDGED || state"),
             in(
                     "a new connection for messages is bound by the next listener only",
                     "9.1",

@@ -72,7 +72,7 @@ public abstract class IsolationRules {
                     .plus(tck.guarantees().callBound());
             first.awaitTold(bound);
             second.awaitTold(bound);
-            assertThat(fault).isNotNull();
+            assertStruck(tck, fault, semaphore);
         }
         for (Watched each : List.of(first, second)) {
             each.end();
@@ -291,21 +291,25 @@ public abstract class IsolationRules {
             former.awaitTold(
                     tck.guarantees().lossNoticeBound().plus(tck.guarantees().callBound()));
             assertThat(former.permit().verify()).isEqualTo(Verification.LOST);
-            if (fault.strikes() == 0) {
-                // A client that connects when it is asked for something has to be asked.
-                assertThat(Attempt.of(tck, "tryAcquire", semaphore::tryAcquire)
-                                .ended()
-                                .failed())
-                        .as("a call that is cut off fails")
-                        .isTrue();
-            }
-            tck.await("the fault strikes", () -> fault.strikes() > 0);
+            assertStruck(tck, fault, semaphore);
             tck.measure(Bound.DETECTION, granted - since);
         }
         assertGoneForGood(tck, former, successor);
         successor.release();
         Observer.assertWorks(tck, route.client().semaphore(name));
         tck.assertFree(name, 1);
+    }
+
+    private static void assertStruck(TckFixture tck, LinkFault fault, DistributedSemaphore semaphore) {
+        if (fault.strikes() == 0) {
+            // A client that connects when it is asked for something has to be asked.
+            assertThat(Attempt.of(tck, "tryAcquire", semaphore::tryAcquire)
+                            .ended()
+                            .failed())
+                    .as("a call that is cut off fails")
+                    .isTrue();
+        }
+        tck.await("the fault strikes", () -> fault.strikes() > 0);
     }
 
     /** What the former holder still does harms nobody, also what arrives late. */
