@@ -138,8 +138,10 @@ class WaitersTest {
     void whoFindsTheOthersGoneLooksAtOnce() throws Exception {
         crowd.close();
         hints.set(0);
-        waiters.refused(false);
-        await().until(() -> hints.get() > 0);
+        await("the broker counts them no more").until(() -> {
+            waiters.refused(false);
+            return hints.get() > 0;
+        });
         assertThat(waiters.areMany()).isFalse();
         assertThat(waiters.mayLook()).isTrue();
     }
