@@ -286,7 +286,8 @@ final class HolderConnection {
             throw refusal;
         }
         ShutdownSignalException signal = Failures.signal(e);
-        if (Failures.isNotAllowed(signal)) {
+        // A request that is being written when the broker ends the connection finds its socket closed.
+        if (Failures.isNotAllowed(signal == null ? opened.connection().getCloseReason() : signal)) {
             drop("the broker ended the connection: " + e);
             throw Failures.channelLimit(connections.settings(), e);
         }
