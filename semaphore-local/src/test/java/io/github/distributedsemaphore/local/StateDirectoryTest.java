@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendAccessException;
@@ -16,6 +17,7 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -25,6 +27,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -48,6 +51,18 @@ class StateDirectoryTest {
     @Test
     void aDirectoryThatOthersRemoveAtThatMomentIsNothingElse() throws Exception {
         Path raced = directory.resolve("raced");
+        whileOthersMakeAndRemove(raced, () -> PrivateFiles.createDirectory(raced));
+    }
+
+    /** Several processes begin at the same moment, where there is no state directory yet. */
+    @Test
+    void aDirectoryThatOthersMakeAtThatMomentIsOne() throws Exception {
+        Path raced = directory.resolve("raced");
+        whileOthersMakeAndRemove(raced, () -> makeOrMiss(raced));
+    }
+
+    private static void whileOthersMakeAndRemove(Path raced, ThrowableAssert.ThrowingCallable attempt)
+            throws Exception {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         Thread others = new Thread(() -> {
             while (goesOn.get()) {
@@ -59,11 +74,20 @@ class StateDirectoryTest {
         others.start();
         try {
             for (int i = 0; i < 20_000; i++) {
-                PrivateFiles.createDirectory(raced);
+                assertThatCode(attempt).doesNotThrowAnyException();
             }
         } finally {
             goesOn.set(false);
             others.join();
+        }
+    }
+
+    private static void makeOrMiss(Path raced) throws IOException {
+        try {
+            StateDirectoryCheck.makeIfMissing(raced);
+        } catch (FileAlreadyExistsException e) {
+            // The others removed it before the JDK looked whether it is a directory.
+            assertThat(e.getFile()).isEqualTo(raced.toString());
         }
     }
 
