@@ -51,17 +51,17 @@ class StateDirectoryTest {
     @Test
     void aDirectoryThatOthersRemoveAtThatMomentIsNothingElse() throws Exception {
         Path raced = directory.resolve("raced");
-        whileOthersMakeAndRemove(raced, () -> PrivateFiles.createDirectory(raced));
+        whileOthersMakeAndRemove(raced, 20_000, () -> PrivateFiles.createDirectory(raced));
     }
 
     /** Several processes begin at the same moment, where there is no state directory yet. */
     @Test
     void aDirectoryThatOthersMakeAtThatMomentIsOne() throws Exception {
         Path raced = directory.resolve("raced");
-        whileOthersMakeAndRemove(raced, () -> makeOrMiss(raced));
+        whileOthersMakeAndRemove(raced, 2_000, () -> makeOrMiss(raced));
     }
 
-    private static void whileOthersMakeAndRemove(Path raced, ThrowableAssert.ThrowingCallable attempt)
+    private static void whileOthersMakeAndRemove(Path raced, int times, ThrowableAssert.ThrowingCallable attempt)
             throws Exception {
         AtomicBoolean goesOn = new AtomicBoolean(true);
         Thread others = new Thread(() -> {
@@ -73,7 +73,7 @@ class StateDirectoryTest {
         });
         others.start();
         try {
-            for (int i = 0; i < 20_000; i++) {
+            for (int i = 0; i < times; i++) {
                 assertThatCode(attempt).doesNotThrowAnyException();
             }
         } finally {
@@ -83,6 +83,7 @@ class StateDirectoryTest {
     }
 
     private static void makeOrMiss(Path raced) throws IOException {
+        raced.toFile().delete();
         try {
             StateDirectoryCheck.makeIfMissing(raced);
         } catch (FileAlreadyExistsException e) {
