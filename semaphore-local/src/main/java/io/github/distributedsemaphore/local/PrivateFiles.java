@@ -54,7 +54,7 @@ final class PrivateFiles {
             }
         } catch (FileSystemException e) {
             Path directory = Objects.requireNonNull(file.getParent());
-            requireDirectoryOrNothing(directory);
+            boolean unused = isDirectory(directory);
             throw e;
         }
     }
@@ -64,20 +64,26 @@ final class PrivateFiles {
         try {
             Files.createDirectory(directory, DIRECTORY);
         } catch (FileAlreadyExistsException e) {
-            requireDirectoryOrNothing(directory);
+            boolean unused = isDirectory(directory);
         }
     }
 
-    /** Each question is one look: of two the second may find that it was removed after the first. */
-    private static void requireDirectoryOrNothing(Path path) throws IOException {
+    /**
+     * Tells whether there is a directory. Each question is one look: of two the second may find what others made or removed after the
+     * first.
+     *
+     * @return false if there is nothing
+     * @throws IncompatibleStateException if there is something else
+     */
+    static boolean isDirectory(Path path) throws IOException {
         try {
             if (Files.readAttributes(path, BasicFileAttributes.class).isDirectory()) {
-                return;
+                return true;
             }
         } catch (NoSuchFileException e) {
-            // It was removed meanwhile, or it is a link that leads nowhere.
+            // There is nothing, or a link that leads nowhere.
             if (!Files.isSymbolicLink(path)) {
-                return;
+                return false;
             }
         }
         throw new IncompatibleStateException(

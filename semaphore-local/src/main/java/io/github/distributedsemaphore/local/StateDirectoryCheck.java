@@ -5,7 +5,6 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
@@ -61,28 +60,13 @@ final class StateDirectoryCheck {
 
     /** Many processes may begin at the same moment, and each of them makes it. */
     static void makeIfMissing(Path path) throws IOException {
-        if (isDirectory(path)) {
+        if (PrivateFiles.isDirectory(path)) {
             return;
         }
         if (!path.getFileSystem().supportedFileAttributeViews().contains("posix")) {
             throw withoutPermissions(path);
         }
         Files.createDirectories(path, PrivateFiles.DIRECTORY);
-    }
-
-    /** One look: of two the second may find a directory that was made after the first. */
-    private static boolean isDirectory(Path path) {
-        boolean directory;
-        try {
-            directory = Files.readAttributes(path, BasicFileAttributes.class).isDirectory();
-        } catch (IOException e) {
-            // It is missing, or to make it says why it cannot be there.
-            return false;
-        }
-        if (!directory) {
-            throw new IncompatibleStateException(path + " is not a directory: give the path of one", null);
-        }
-        return true;
     }
 
     /** In a changed root the mount may be out of sight, and the type with it. */

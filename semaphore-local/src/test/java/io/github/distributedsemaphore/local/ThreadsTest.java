@@ -7,6 +7,7 @@ import static io.github.distributedsemaphore.local.Local.takeHolds;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.spi.Answer;
@@ -225,11 +226,10 @@ class ThreadsTest {
             }
             backend.admin().destroy("jobs");
         }
-        for (int i = 0; i < 100 && (openFiles() > before || isWatching()); i++) {
-            Thread.sleep(20);
-        }
-        assertThat(openFiles()).isEqualTo(before);
-        assertThat(isWatching()).isFalse();
+        await().untilAsserted(() -> {
+            assertThat(openFiles()).isEqualTo(before);
+            assertThat(isWatching()).isFalse();
+        });
     }
 
     /** Counts the files in our directory, and all inotify instances, that this process has open. */
