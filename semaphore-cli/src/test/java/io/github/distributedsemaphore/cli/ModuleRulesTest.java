@@ -152,10 +152,10 @@ final class ModuleRulesTest {
     @ArchTest
     static final ArchRule theConnectionsKnowNoSlots = noClasses()
             .that()
-            .resideInAPackage(ROOT + ".redis.net")
+            .resideInAnyPackage(ROOT + ".redis.net", ROOT + ".rabbitmq.net")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(ROOT + ".redis", ROOT + ".redis.worklock");
+            .resideInAnyPackage(ROOT + ".redis", ROOT + ".redis.worklock", ROOT + ".rabbitmq");
 
     @ArchTest
     static final ArchRule internalPackagesAreUsedByTheirOwnModuleOnly = classes()

@@ -7,9 +7,14 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.Failures;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.Collection;
 import java.util.List;
@@ -80,7 +85,7 @@ final class AdminMutex implements AutoCloseable {
     /** A first slot is ours only if it can be declared again as we do. */
     void requireOurs() throws LinkLostException {
         if (connection.declareDurable(names.slot(1), slotArguments(), budget.end()) == QueueAnswer.LOCKED) {
-            throw Failures.foreign(budget.subject(), names.slot(1));
+            throw SlotQueues.foreign(budget.subject(), names.slot(1));
         }
     }
 
@@ -144,7 +149,7 @@ final class AdminMutex implements AutoCloseable {
 
     private void requireNotForeign(String slot) throws LinkLostException {
         if (connection.look(slot, budget.end()) == QueueAnswer.LOCKED) {
-            throw Failures.foreign(budget.subject(), slot);
+            throw SlotQueues.foreign(budget.subject(), slot);
         }
     }
 

@@ -2,8 +2,10 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -17,8 +18,8 @@ import java.util.stream.IntStream;
  * queues of different semaphores or kinds are called the same.
  */
 final class QueueNames {
-    /** The beginning of all queues of this library, for permissions and policies. */
-    static final String PREFIX = "sem:";
+    /** The beginning of the names of all queues. */
+    static final String PREFIX = RabbitSettings.QUEUE_PREFIX;
 
     /** The highest limit: a look at all slots there could be is a thousand probes, and making them takes seconds. */
     static final int MAX_SLOTS = 1_000;

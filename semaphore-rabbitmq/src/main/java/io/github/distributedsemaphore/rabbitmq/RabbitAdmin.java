@@ -7,9 +7,14 @@ import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.HolderCount.SlotBlock;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.Failures;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.QueueSight;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.time.Duration;
@@ -101,7 +106,7 @@ final class RabbitAdmin implements BackendAdmin {
             throws LinkLostException {
         int next = limit(slots) + 1;
         if (next <= QueueNames.MAX_SLOTS && connection.look(names.slot(next), budget.end()) == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(budget.subject(), next);
+            throw SlotQueues.nodeDown(budget.subject(), next);
         }
     }
 
@@ -208,7 +213,7 @@ final class RabbitAdmin implements BackendAdmin {
 
     private Optional<SemaphoreDescription> describe(QueueNames names, Lazy connection, CallBudget budget)
             throws LinkLostException {
-        int limit = limit(names, connection, budget);
+        int limit = SlotQueues.limit(sight, names, connection, budget);
         if (limit == 0) {
             return Optional.empty();
         }
@@ -222,14 +227,6 @@ final class RabbitAdmin implements BackendAdmin {
         }
         int free = limit - held.get(1, limit + 1).cardinality();
         return Optional.of(new SemaphoreDescription(names.semaphore(), limit, free, holders));
-    }
-
-    private int limit(QueueNames names, Lazy connection, CallBudget budget) throws LinkLostException {
-        int limit = sight.limit(names, connection, budget);
-        if (limit == 0 && connection.get().look(names.slot(1), budget.end()) == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(budget.subject(), 1);
-        }
-        return limit;
     }
 
     private static List<String> allHolds(QueueNames names) {
@@ -246,7 +243,7 @@ final class RabbitAdmin implements BackendAdmin {
     public int retiredHolders(String name) {
         QueueNames names = new QueueNames(name);
         return look(names, (connection, budget) -> {
-            int limit = limit(names, connection, budget);
+            int limit = SlotQueues.limit(sight, names, connection, budget);
             BitSet held = look(allHolds(names), connection, budget);
             held.clear(0, limit + 1);
             return held.cardinality();

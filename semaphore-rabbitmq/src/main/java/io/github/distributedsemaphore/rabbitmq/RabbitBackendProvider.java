@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import io.github.distributedsemaphore.spi.BackendProvider;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;

@@ -3,8 +3,10 @@ package io.github.distributedsemaphore.rabbitmq;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.Failures;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -23,8 +25,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -368,50 +368,5 @@ final class RabbitSession implements BackendSession {
     public void abort() {
         membership.close();
         link.abort();
-    }
-
-    /**
-     * Which slots a session holds. The broker lets a connection declare its own exclusive queue again and again, so that only
-     * this keeps two permits of one session out of one slot. Thread-safe.
-     */
-    static final class HeldSlots {
-        private final ConcurrentMap<Integer, Entry> entries = new ConcurrentHashMap<>();
-
-        /**
-         * A held slot.
-         *
-         * @param hold the hold
-         * @param since when it was taken, by the wall clock, for people
-         */
-        record Entry(Hold hold, long since) {}
-
-        void add(Hold hold) {
-            entries.put(hold.slot(), new Entry(hold, System.currentTimeMillis()));
-        }
-
-        boolean contains(Hold hold) {
-            Entry entry = entries.get(hold.slot());
-            return entry != null && entry.hold.equals(hold);
-        }
-
-        boolean contains(int slot) {
-            return entries.containsKey(slot);
-        }
-
-        void remove(Hold hold) {
-            entries.computeIfPresent(hold.slot(), (slot, entry) -> entry.hold.equals(hold) ? null : entry);
-        }
-
-        void removeAll(Collection<Hold> holds) {
-            holds.forEach(this::remove);
-        }
-
-        Set<Integer> slots() {
-            return Set.copyOf(entries.keySet());
-        }
-
-        List<Entry> entries() {
-            return List.copyOf(entries.values());
-        }
     }
 }

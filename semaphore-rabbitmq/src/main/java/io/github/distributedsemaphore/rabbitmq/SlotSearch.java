@@ -1,7 +1,9 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.RabbitSession.HeldSlots;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.QueueSight;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
@@ -163,7 +165,7 @@ final class SlotSearch {
             try {
                 searchUntilSure();
                 if (limit == 0) {
-                    limit = sight.limitToTake(names, holder, budget);
+                    limit = SlotQueues.limitToTake(sight, names, holder, budget);
                 }
                 done = true;
             } finally {
@@ -179,7 +181,7 @@ final class SlotSearch {
             int inARow = 0;
             for (int round = 0; round < MOST_ROUNDS && inARow < needed && !givesUp(); round++) {
                 if (limit == 0) {
-                    limit = sight.limitToTake(names, holder, budget);
+                    limit = SlotQueues.limitToTake(sight, names, holder, budget);
                 }
                 Found found = limit == 0 || most == 0 ? Found.ENOUGH : searchOnce();
                 switch (found) {

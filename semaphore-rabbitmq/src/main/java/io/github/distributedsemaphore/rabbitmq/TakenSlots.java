@@ -2,9 +2,13 @@ package io.github.distributedsemaphore.rabbitmq;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
-import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.Failures;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.QueueSight;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;

@@ -1,48 +1,30 @@
 package io.github.distributedsemaphore.rabbitmq;
 
-import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Delivery;
-import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
 import io.github.distributedsemaphore.spi.BackendSession;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Which client a release wakes. All clients that wait at a semaphore are consumers of one queue. A release puts a message there
  * that names the slot, and the broker gives it to the next of them in turn. So a slot that is free wakes one client, however
- * many wait. The queue is there only while somebody waits, so a message that comes back says that nobody does.
+ * many wait. A message that comes back says that nobody does.
  *
  * <p>A client that cannot use the message passes it on, a few times at most. Nothing depends on these messages: a client
  * also looks on a timer. Between two such looks it asks nothing of the broker unless it is notified. Thread-safe.
  */
 final class Waiters {
-    private static final Logger LOG = LoggerFactory.getLogger(Waiters.class);
-
-    /**
-     * Durable, because brokers give up queues that are neither that nor exclusive. A message that nobody takes is soon too old.
-     * The queue ends with its last consumer, and by its expiration if there never was one.
-     */
-    private static final Map<String, Object> ARGUMENTS =
-            Map.of("x-queue-type", "classic", "x-max-length", 1_000, "x-message-ttl", 1_000, "x-expires", 10_000);
-
-    private static final int TRIES_TO_CONSUME = 3;
-
     /** How often a message is passed on by clients that cannot use it. */
     private static final int MOST_HOPS = 3;
 
@@ -59,9 +41,6 @@ final class Waiters {
     private static final long DEAF_RECHECK_NANOS = 100_000_000;
     private static final long POSTPONED_NANOS = 10_000_000;
 
-    /** So often at most it is tried to receive messages again. */
-    private static final Duration AGAIN = Duration.ofSeconds(1);
-
     /** Of so many that wait some will look soon, so that the others look more seldom: by a factor that grows with the crowd. */
     private static final int MANY = 16;
 
@@ -72,22 +51,15 @@ final class Waiters {
     private static final int ENOUGH = 128;
 
     private final RabbitConnections connections;
-    private final ProbeConnection probes;
     private final Mailbox mailbox;
     private final QueueNames names;
+    private final WaitersQueue queue;
 
     /** The slots that this client was notified of and has not asked for. */
     private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
 
-    private volatile @Nullable Channel channel;
-
-    private volatile boolean refused;
-
     /** Of the last watch; null if there was none. */
-    private volatile @Nullable Subscription subscription;
-
-    /** How many other clients waited when this one last asked. */
-    private volatile int others;
+    private volatile WaitersQueue.@Nullable Subscription subscription;
 
     private volatile Runnable hint = () -> {};
 
@@ -108,9 +80,9 @@ final class Waiters {
 
     Waiters(RabbitConnections connections, ProbeConnection probes, Mailbox mailbox, QueueNames names) {
         this.connections = connections;
-        this.probes = probes;
         this.mailbox = mailbox;
         this.names = names;
+        this.queue = new WaitersQueue(connections, probes, mailbox, names, this::received);
     }
 
     /**
@@ -138,10 +110,10 @@ final class Waiters {
         if (!turnOfOthers.isPast(now) || !(surely || nextLook.isPast(now))) {
             return false;
         }
-        int crowd = others;
+        int crowd = queue.others();
         if (surely
                 || postponed
-                || !isListening()
+                || !queue.isOpen()
                 || crowd < MANY
                 || ThreadLocalRandom.current().nextInt(crowd) < ENOUGH) {
             return true;
@@ -178,15 +150,15 @@ final class Waiters {
     /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
     void refused(boolean asPostponed) {
         postponed = asPostponed;
-        boolean listening = isListening();
-        Subscription present = subscription;
+        boolean listening = queue.isOpen();
+        WaitersQueue.Subscription present = subscription;
         if (!listening && present != null) {
             present.renew();
         }
         boolean farBack = listening && !asPostponed && areMany();
         long longest = asPostponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
         if (farBack) {
-            longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, others / MANY));
+            longest *= Math.min(MOST_SELDOM, Math.max(MORE_SELDOM, queue.others() / MANY));
         }
         nextLook = Deadline.at(
                 System.nanoTime() + longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2));
@@ -204,31 +176,22 @@ final class Waiters {
     }
 
     private void countOthers() {
-        Channel present = channel;
-        if (present == null) {
-            return;
-        }
-        try {
-            boolean were = areMany();
-            others = present.queueDeclarePassive(names.waiters()).getConsumerCount() - 1;
-            if (were && !areMany()) {
-                // Nobody else may look soon.
-                lookNow();
-            }
-        } catch (IOException | ShutdownSignalException e) {
-            // Usually because this client does not wait any more.
-            LOG.debug("not known how many wait", e);
+        boolean were = areMany();
+        queue.count();
+        if (were && !areMany()) {
+            // Nobody else may look soon.
+            lookNow();
         }
     }
 
     /** How many other clients wait, as far as is known. */
     int others() {
-        return isListening() ? others : 0;
+        return queue.isOpen() ? queue.others() : 0;
     }
 
     /** Whether so many others wait that this client leaves most free slots to them. */
     boolean areMany() {
-        return others >= MANY;
+        return queue.others() >= MANY;
     }
 
     /** Something changed of which no message tells more. */
@@ -240,11 +203,6 @@ final class Waiters {
     private void lookSurely() {
         surely = true;
         nextLook = Deadline.at(System.nanoTime());
-    }
-
-    private boolean isListening() {
-        Channel present = channel;
-        return present != null && present.isOpen() && mailbox.isOpen();
     }
 
     /**
@@ -269,7 +227,7 @@ final class Waiters {
         }
         if (others) {
             turnOfOthers = Deadline.after(System.nanoTime(), TURN);
-            if (waiting && isListening()) {
+            if (waiting && queue.isOpen()) {
                 refused(false);
             }
         }
@@ -322,9 +280,9 @@ final class Waiters {
         waiting = true;
         // Opened again if it was lost: without it this client could pass nothing on.
         CompletableFuture<?> listening = mailbox.listen(names.encoded());
-        Subscription opened = new Subscription();
+        WaitersQueue.Subscription opened = queue.subscribe();
         subscription = opened;
-        CompletableFuture<?> opening = opened.opening;
+        CompletableFuture<?> opening = opened.opening();
         Deadline patience = budget.patience(Mailbox.PATIENCE);
         Mailbox.await(opening, patience);
         Mailbox.await(listening, patience);
@@ -340,97 +298,5 @@ final class Waiters {
             takeOffers().forEach(this::passOn);
             opened.close();
         };
-    }
-
-    /** The channel of one watch. It is opened again if the connection of the probes ends alone: the engine does not do that. */
-    private final class Subscription {
-        private final ReentrantLock lock = new ReentrantLock();
-        private CompletableFuture<@Nullable Channel> opening =
-                CompletableFuture.supplyAsync(Waiters.this::consume, connections::execute);
-
-        private Deadline next = Deadline.after(System.nanoTime(), AGAIN);
-        private boolean closed;
-
-        /** Opens in the background what is not open any more. */
-        void renew() {
-            mailbox.keepOpen();
-            lock.lock();
-            try {
-                long now = System.nanoTime();
-                if (!closed && opening.isDone() && next.isPast(now)) {
-                    next = Deadline.after(now, AGAIN);
-                    opening = opening.handleAsync(
-                            (last, failed) -> last != null && last.isOpen() ? heard(last) : consume(),
-                            connections::execute);
-                }
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        void close() {
-            lock.lock();
-            try {
-                closed = true;
-                CompletableFuture<?> unused = opening.thenAcceptAsync(
-                        last -> {
-                            if (last != null) {
-                                HolderConnection.abort(last);
-                            }
-                        },
-                        connections::execute);
-            } finally {
-                lock.unlock();
-            }
-        }
-    }
-
-    /** A subscription of an earlier watch may have come later, and ended. */
-    private Channel heard(Channel open) {
-        channel = open;
-        return open;
-    }
-
-    /** Returns null if that is not possible now. */
-    private @Nullable Channel consume() {
-        try {
-            ProbeConnection.Line line = probes.line(
-                    Deadline.after(System.nanoTime(), connections.settings().timeout()));
-            for (int i = 0; i < TRIES_TO_CONSUME && line.isOpen(); i++) {
-                // The queue may have ended with its last consumer just now, and then the broker closes the channel.
-                Channel opened = line.newChannel();
-                if (consume(opened)) {
-                    channel = opened;
-                    refused = false;
-                    mailbox.listenToBroker(line, names.waiters());
-                    return opened;
-                }
-                HolderConnection.abort(opened);
-            }
-        } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
-            LOG.debug("not notified of releases", e);
-        }
-        // It is tried again and again.
-        LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
-                .log("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
-        refused = true;
-        return null;
-    }
-
-    private boolean consume(Channel opened) {
-        try {
-            others = opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS)
-                    .getConsumerCount();
-            // Without its queue it hears nothing more: who finds it closed subscribes again.
-            opened.basicConsume(
-                    names.waiters(),
-                    true,
-                    (tag, message) -> received(message),
-                    tag -> connections.execute(() -> HolderConnection.abort(opened)));
-            return true;
-        } catch (IOException | ShutdownSignalException e) {
-            LOG.debug("not notified of releases on this channel", e);
-            return false;
-        }
     }
 }

@@ -15,7 +15,11 @@ import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
-import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -76,7 +80,7 @@ class FenceTest {
         int both = consumers();
         int channels = channels();
         long last = 0;
-        for (int round = 0; round < FenceStream.MOST_OF_OTHERS; round++) {
+        for (int round = 0; round < FenceChannel.MOST_OF_OTHERS; round++) {
             Hold hold = takeOne(session);
             last = hold.lastEpoch();
             giveBack(session, hold);

@@ -30,7 +30,7 @@ class PlantedBugsTest {
                     "fences are acknowledged when the broker has sent all that it may",
                     "2.9",
                     "no fence could be drawn",
-                    "FenceStream.java",
+                    "FenceChannel.java",
                     "if (unacknowledged >= UNACKNOWLEDGED / 4 || state",
                     "if (unacknowledged > UNACKNOWLEDGED || state"),
             in(
@@ -61,8 +61,8 @@ class PlantedBugsTest {
                     "7.1",
                     "tried a removed slot",
                     "FenceStream.java",
-                    "Tap unused = send(line(patience), patience);",
-                    "Tap present = tap; if (present == null || !present.isSent()) { Tap unused = send(line(patience), patience); }"),
+                    "FenceChannel unused = send(line(patience), patience);",
+                    "FenceChannel present = channel; if (present == null || !present.isSent()) { FenceChannel unused = send(line(patience), patience); }"),
             PlantedBug.of(
                     "the renewal that finds no session is the last",
                     "6.1",

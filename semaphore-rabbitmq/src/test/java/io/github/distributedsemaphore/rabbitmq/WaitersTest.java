@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
 import io.github.distributedsemaphore.rabbitmq.Waiters.Offer;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
 import io.github.distributedsemaphore.spi.BackendSession;
 import java.time.Duration;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  * makes sure that no queue is left behind that nobody knows of. A look changes nothing, so one that has no answer costs no more
  * than the channel that it was sent on. Thread-safe.
  */
-final class HolderConnection {
+public final class HolderConnection {
     private static final Logger LOG = LoggerFactory.getLogger(HolderConnection.class);
 
     /** Beside the expiration that each probe has: what is routed to such a queue is not kept. */
@@ -57,7 +57,7 @@ final class HolderConnection {
      *
      * @param end how long to wait for the connection
      */
-    HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost, Deadline end) {
+    public HolderConnection(RabbitConnections connections, String purpose, Consumer<String> onLost, Deadline end) {
         this.connections = connections;
         this.onLost = onLost;
         this.opened = connections.open(purpose, end);
@@ -65,12 +65,12 @@ final class HolderConnection {
     }
 
     /** The interval that broker and client agreed on, in seconds. */
-    int heartbeat() {
+    public int heartbeat() {
         return opened.connection().getHeartbeat();
     }
 
     /** Declares an exclusive queue: a hold, or the mutex. OK also if this connection has it already. */
-    QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
+    public QueueAnswer declareExclusive(String queue, Deadline end) throws LinkLostException {
         return askAll(List.of(queue), HolderConnection::exclusive, false, end).get(0);
     }
 
@@ -79,7 +79,7 @@ final class HolderConnection {
      *
      * @param answers gets the answers in this order, with null for such a refusal; also if this throws
      */
-    void declareExclusive(List<String> queues, List<@Nullable QueueAnswer> answers, Deadline end)
+    public void declareExclusive(List<String> queues, List<@Nullable QueueAnswer> answers, Deadline end)
             throws LinkLostException {
         askAll(queues, HolderConnection::exclusive, false, answers, end);
     }
@@ -93,7 +93,8 @@ final class HolderConnection {
     }
 
     /** Makes a queue that outlives its connections, or finds it as it should be. */
-    QueueAnswer declareDurable(String queue, Map<String, Object> arguments, Deadline end) throws LinkLostException {
+    public QueueAnswer declareDurable(String queue, Map<String, Object> arguments, Deadline end)
+            throws LinkLostException {
         Method declare = new AMQP.Queue.Declare.Builder()
                 .queue(queue)
                 .durable()
@@ -107,12 +108,12 @@ final class HolderConnection {
      *
      * @throws BackendUnavailableException if there is no answer; the connection goes on
      */
-    QueueAnswer look(String queue, Deadline end) throws LinkLostException {
+    public QueueAnswer look(String queue, Deadline end) throws LinkLostException {
         return look(List.of(queue), end).get(0);
     }
 
     /** The same for several. */
-    List<QueueAnswer> look(List<String> queues, Deadline end) throws LinkLostException {
+    public List<QueueAnswer> look(List<String> queues, Deadline end) throws LinkLostException {
         return askAll(queues, HolderConnection::passive, true, end);
     }
 
@@ -121,12 +122,12 @@ final class HolderConnection {
     }
 
     /** Deletes a queue. When it returns OK the queue is gone; it may have been gone before. */
-    QueueAnswer delete(String queue, Deadline end) throws LinkLostException {
+    public QueueAnswer delete(String queue, Deadline end) throws LinkLostException {
         return delete(List.of(queue), end).get(0);
     }
 
     /** Deletes queues, in no order, all of them even if one is refused by an exception. */
-    List<QueueAnswer> delete(List<String> queues, Deadline end) throws LinkLostException {
+    public List<QueueAnswer> delete(List<String> queues, Deadline end) throws LinkLostException {
         return askAll(
                 queues, queue -> new AMQP.Queue.Delete.Builder().queue(queue).build(), false, end);
     }
@@ -138,7 +139,7 @@ final class HolderConnection {
      * @param changes requests of which the broker does not answer those that it fulfils
      * @param last a queue to look at in the end, whose answer speaks for all
      */
-    QueueAnswer changeInOrder(List<Method> changes, String last, Deadline end) throws LinkLostException {
+    public QueueAnswer changeInOrder(List<Method> changes, String last, Deadline end) throws LinkLostException {
         CompletableFuture<Channel> channel = borrow();
         CompletableFuture<Command> answer = channel.thenCompose(used -> {
             try {
@@ -191,12 +192,12 @@ final class HolderConnection {
     }
 
     /** Asks how many consumers a queue has, without waiting for the answer. */
-    Asked askForConsumers(String queue) {
+    public Asked askForConsumers(String queue) {
         return send(queue, true, passive(queue));
     }
 
     /** Waits for that answer; empty if there is none by the end. */
-    OptionalInt consumers(Asked asked, Deadline end) {
+    public OptionalInt consumers(Asked asked, Deadline end) {
         try {
             Method answer = InterruptShield.await(asked.answer, end).getMethod();
             idle.push(asked.channel.join());
@@ -208,7 +209,8 @@ final class HolderConnection {
     }
 
     /** A request on its way, and whether it only looks. */
-    record Asked(String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
+    public record Asked(
+            String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
         /** A late answer finds nobody. To close a channel may block, as the answer comes first. */
         void abandon(RabbitConnections connections) {
             CompletableFuture<?> unused =
@@ -261,7 +263,7 @@ final class HolderConnection {
 
     /** A channel for what can be done without; null if none is to be had by the end. */
     @Nullable
-    Channel openSpare(Deadline end) {
+    public Channel openSpare(Deadline end) {
         try {
             return connections.call(this::newChannel, HolderConnection::abort, end);
         } catch (IOException e) {
@@ -271,7 +273,7 @@ final class HolderConnection {
     }
 
     /** Ends a spare channel. May block while it has an open request. */
-    static void abort(Channel spare) {
+    public static void abort(Channel spare) {
         try {
             spare.abort();
         } catch (IOException | ShutdownSignalException e) {
@@ -313,12 +315,12 @@ final class HolderConnection {
         return new LinkLostException(connections.settings() + ": " + reason, cause);
     }
 
-    boolean isOpen() {
+    public boolean isOpen() {
         return !over.get() && opened.connection().isOpen();
     }
 
     /** Ends the connection without a word, as if the process had died. Does not block. */
-    void drop(String reason) {
+    public void drop(String reason) {
         // First, or the end of the socket may tell a reason of its own.
         boolean first = over.compareAndSet(false, true);
         connections.execute(opened::drop);
@@ -334,14 +336,14 @@ final class HolderConnection {
     }
 
     /** Ends the connection; when it returns, what it held is free, unless the broker did not answer by the end. */
-    void close(Deadline end) {
+    public void close(Deadline end) {
         if (over.compareAndSet(false, true)) {
             opened.close(end.remaining().toMillis());
         }
     }
 
     /** A connection is gone or was dropped, and with it every exclusive queue that it had declared. */
-    static final class LinkLostException extends Exception {
+    public static final class LinkLostException extends Exception {
         private static final long serialVersionUID = 1L;
 
         LinkLostException(String message, Throwable cause) {
@@ -350,7 +352,7 @@ final class HolderConnection {
     }
 
     /** What the broker says to a request about one queue. */
-    enum QueueAnswer {
+    public enum QueueAnswer {
         /** Done; or it is there and not somebody else's. */
         OK,
         /** There is none (404). */

@@ -1,13 +1,13 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.LinkLostException;
-import io.github.distributedsemaphore.rabbitmq.HolderConnection.QueueAnswer;
-import io.github.distributedsemaphore.rabbitmq.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.time.Duration;
@@ -26,23 +26,21 @@ import org.slf4j.LoggerFactory;
  * back, and always before its confirmation. A negative confirmation means that the message was routed and not stored, so the
  * queue exists. Thread-safe.
  */
-final class QueueSight {
+public final class QueueSight {
     private static final Logger LOG = LoggerFactory.getLogger(QueueSight.class);
 
     /** So many probes are in flight on a channel: more gain nothing, for the broker then throttles the channel. */
-    static final int MOST_AT_ONCE = 128;
+    public static final int MOST_AT_ONCE = 128;
 
     /** So many channels are used at the same time: the broker works on each of them by itself. */
     private static final int CHANNELS = 2;
 
-    private static final int FIRST_LOOK = 16;
-    private static final int GROWTH = 4;
     private static final byte[] EMPTY = {};
 
     private final RabbitConnections connections;
     private final ProbeConnection probes;
 
-    QueueSight(RabbitConnections connections, ProbeConnection probes) {
+    public QueueSight(RabbitConnections connections, ProbeConnection probes) {
         this.connections = connections;
         this.probes = probes;
     }
@@ -52,7 +50,8 @@ final class QueueSight {
      *
      * @return the indexes of those that exist
      */
-    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget) throws LinkLostException {
+    public BitSet look(List<String> queues, Supplier<HolderConnection> fallback, CallBudget budget)
+            throws LinkLostException {
         return look(queues, fallback, budget.probing(), budget);
     }
 
@@ -61,7 +60,7 @@ final class QueueSight {
      *
      * @param probing how long to wait for the next answer. A broker that answers is slow, and not one that takes no messages
      */
-    BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Duration probing, CallBudget budget)
+    private BitSet look(List<String> queues, Supplier<HolderConnection> fallback, Duration probing, CallBudget budget)
             throws LinkLostException {
         // Of many there is no time to look one by one, and the next probes have a new connection.
         int tries = queues.isEmpty() ? 0 : queues.size() > MOST_AT_ONCE ? 2 : 1;
@@ -80,7 +79,8 @@ final class QueueSight {
      * The same for slots that are held. A refused login, after a change of the password perhaps, is no reason to end what an older
      * connection holds. A right that is withdrawn is one.
      */
-    BitSet lookForHeld(List<String> queues, Supplier<HolderConnection> holder, Duration probing, CallBudget budget)
+    public BitSet lookForHeld(
+            List<String> queues, Supplier<HolderConnection> holder, Duration probing, CallBudget budget)
             throws LinkLostException {
         try {
             return look(queues, holder, probing, budget);
@@ -108,7 +108,7 @@ final class QueueSight {
      *
      * @param patience until when to wait; asked once for the connection, and once for each part of the queues
      */
-    BitSet probe(List<String> queues, Supplier<Deadline> patience) throws ProbeFailedException {
+    public BitSet probe(List<String> queues, Supplier<Deadline> patience) throws ProbeFailedException {
         ProbeConnection.Line line = probes.line(patience.get());
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now", null);
@@ -216,34 +216,5 @@ final class QueueSight {
                 return false;
             }
         }
-    }
-
-    /** Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist. */
-    int limit(QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget) throws LinkLostException {
-        int limit = 0;
-        int size = FIRST_LOOK;
-        while (limit < QueueNames.MAX_SLOTS) {
-            int to = Math.min(QueueNames.MAX_SLOTS, limit + size);
-            int run = look(names.slots(limit + 1, to), fallback, budget).nextClearBit(0);
-            if (limit + run < to) {
-                return limit + run;
-            }
-            limit = to;
-            size *= GROWTH;
-        }
-        return limit;
-    }
-
-    /** The same for one who wants to take slots, and to whom it matters whose they are and whether they only seem to be gone. */
-    int limitToTake(QueueNames names, HolderConnection holder, CallBudget budget) throws LinkLostException {
-        int limit = limit(names, () -> holder, budget);
-        QueueAnswer first = holder.look(names.slot(1), budget.end());
-        if (first == QueueAnswer.LOCKED) {
-            throw Failures.foreign(budget.subject(), names.slot(1));
-        }
-        if (limit == 0 && first == QueueAnswer.DOWN) {
-            throw Failures.nodeDown(budget.subject(), 1);
-        }
-        return limit;
     }
 }

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.Address;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param slotQueueType the type of the queues that are slots
  * @param self describes this client
  */
-record RabbitSettings(
+public record RabbitSettings(
         List<Address> addresses,
         String user,
         String password,
@@ -32,10 +32,13 @@ record RabbitSettings(
         Duration timeout,
         String slotQueueType,
         HolderInfo self) {
+    /** The beginning of the names of all queues of this library, for permissions and policies. */
+    public static final String QUEUE_PREFIX = "sem:";
+
     /** A waiter may find a free slot so much later than the broker freed it. */
     static final Duration NOTICE = Duration.ofSeconds(1);
 
-    static RabbitSettings from(BackendUri uri, HolderInfo self) {
+    public static RabbitSettings from(BackendUri uri, HolderInfo self) {
         boolean encrypted = uri.scheme().equals("amqps");
         Duration detection = uri.duration(
                 "detection",
@@ -70,7 +73,7 @@ record RabbitSettings(
     }
 
     /** The interval to ask the broker for, in seconds: it frees a silent client's queues after at most three of them. */
-    int heartbeat() {
+    public int heartbeat() {
         return (int) (detection.minus(NOTICE).toMillis() / 3_000);
     }
 

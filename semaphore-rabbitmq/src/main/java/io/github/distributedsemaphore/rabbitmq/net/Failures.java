@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.AuthenticationFailureException;
@@ -11,10 +11,10 @@ import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /** Says in the words of the port what the broker and its client library said. */
-final class Failures {
+public final class Failures {
     private Failures() {}
 
-    static BackendUnavailableException unavailable(String message, @Nullable Throwable cause) {
+    public static BackendUnavailableException unavailable(String message, @Nullable Throwable cause) {
         return new BackendUnavailableException(message, cause);
     }
 
@@ -42,10 +42,10 @@ final class Failures {
         return unavailable(subject + " could not be reached: " + cause, cause);
     }
 
-    static SemaphoreException denied(RabbitSettings settings, String queue, String text, Throwable cause) {
+    public static SemaphoreException denied(RabbitSettings settings, String queue, String text, Throwable cause) {
         return new BackendAccessException(
-                settings + " refused '" + queue + "': " + text + ". Grant the permissions on ^" + QueueNames.PREFIX
-                        + " and to write to ^amq\\.default$",
+                settings + " refused '" + queue + "': " + text + ". Grant the permissions on ^"
+                        + RabbitSettings.QUEUE_PREFIX + " and to write to ^amq\\.default$",
                 cause);
     }
 
@@ -77,32 +77,13 @@ final class Failures {
                 cause);
     }
 
-    static SemaphoreException foreign(String subject, String queue) {
-        return new IncompatibleStateException(
-                subject + ": '" + queue
-                        + "' should be one of its slots, but is an exclusive queue of some other program:"
-                        + " rename it there, or give the semaphore another name",
-                null);
-    }
-
-    static SemaphoreException nodeDown(String subject, int slot) {
-        return unavailable(subject + ": the cluster node that has its slot " + slot + " is down: start it again", null);
-    }
-
-    static IncompatibleStateException withoutFences(String subject, Throwable cause) {
-        return new IncompatibleStateException(
-                subject
-                        + " has no stream for fences: somebody deleted it. Call create with the same limit, which makes it",
-                cause);
-    }
-
     /** Whether the broker has no such queue, which is another thing than one whose node is down. */
-    static boolean isAbsent(String text) {
+    public static boolean isAbsent(String text) {
         return words(text).contains("no queue");
     }
 
     /** Whether a stream is there, but not on the node that was asked. */
-    static boolean isWithoutReplica(String text) {
+    public static boolean isWithoutReplica(String text) {
         return words(text).contains("replica");
     }
 
@@ -126,7 +107,7 @@ final class Failures {
     }
 
     /** Finds what closed a channel or a connection, where the client library may have wrapped it. */
-    static @Nullable ShutdownSignalException signal(Throwable failure) {
+    public static @Nullable ShutdownSignalException signal(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof ShutdownSignalException signal) {
                 return signal;

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Address;
@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * that a permit that somebody else had meanwhile would look as if it was never lost. Knows every connection and every attempt
  * to make one, so that none is left when the client is closed. Thread-safe.
  */
-final class RabbitConnections implements AutoCloseable {
+public final class RabbitConnections implements AutoCloseable {
     /** Room for a batch of probes, so that writing it never waits for a broker that does not read. */
     private static final int SEND_BUFFER = 1 << 18;
 
@@ -73,12 +73,12 @@ final class RabbitConnections implements AutoCloseable {
     private final Set<Opened> connections = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    RabbitConnections(RabbitSettings settings) {
+    public RabbitConnections(RabbitSettings settings) {
         this.settings = settings;
         timer.setRemoveOnCancelPolicy(true);
     }
 
-    RabbitSettings settings() {
+    public RabbitSettings settings() {
         return settings;
     }
 
@@ -89,12 +89,12 @@ final class RabbitConnections implements AutoCloseable {
     }
 
     /** Runs something that may block, or has to be done on a thread that nobody interrupts. */
-    void execute(Runnable work) {
+    public void execute(Runnable work) {
         executor.execute(work);
     }
 
     /** The same for what can be left out: that there is no thread for it must not undo what was done before. */
-    void executeIfPossible(Runnable work) {
+    public void executeIfPossible(Runnable work) {
         try {
             execute(work);
         } catch (OutOfMemoryError e) {
@@ -103,7 +103,7 @@ final class RabbitConnections implements AutoCloseable {
     }
 
     /** Runs something that does not block a while later, unless the client is closed by then. */
-    void later(Runnable work, Duration delay) {
+    public void later(Runnable work, Duration delay) {
         try {
             ScheduledFuture<?> unused = timer.schedule(work, delay.toNanos(), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
@@ -118,7 +118,7 @@ final class RabbitConnections implements AutoCloseable {
      * @param late gets a result that comes after the end; may block
      * @throws IOException if it failed, or is not done by the end
      */
-    <T> T call(Callable<T> request, Consumer<T> late, Deadline end) throws IOException {
+    public <T> T call(Callable<T> request, Consumer<T> late, Deadline end) throws IOException {
         CompletableFuture<T> result = new CompletableFuture<>();
         execute(() -> {
             try {

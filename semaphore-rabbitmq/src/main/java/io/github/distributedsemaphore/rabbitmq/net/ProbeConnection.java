@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.rabbitmq;
+package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * The connection that publishes: probes and hints. Nothing depends on its life, so it is dropped when it does not answer and
  * opened again when it is needed. Thread-safe.
  */
-final class ProbeConnection implements AutoCloseable {
+public final class ProbeConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProbeConnection.class);
 
     private final RabbitConnections connections;
@@ -33,12 +33,12 @@ final class ProbeConnection implements AutoCloseable {
 
     private boolean closed;
 
-    ProbeConnection(RabbitConnections connections) {
+    public ProbeConnection(RabbitConnections connections) {
         this.connections = connections;
     }
 
     /** One connection and the channels that nobody uses now. */
-    static final class Line {
+    public static final class Line {
         private final RabbitConnections.Opened opened;
         private final Connection connection;
         private final Deque<QueueSight.Prober> idle = new ConcurrentLinkedDeque<>();
@@ -55,11 +55,11 @@ final class ProbeConnection implements AutoCloseable {
                     () -> blocked = false);
         }
 
-        boolean isOpen() {
+        public boolean isOpen() {
             return connection.isOpen();
         }
 
-        boolean isBlocked() {
+        public boolean isBlocked() {
             return blocked;
         }
 
@@ -76,12 +76,12 @@ final class ProbeConnection implements AutoCloseable {
             idle.push(prober);
         }
 
-        Channel newChannel() throws IOException {
+        public Channel newChannel() throws IOException {
             return newChannels(1).get(0);
         }
 
         /** Opens so many channels, or none. */
-        List<Channel> newChannels(int number) throws IOException {
+        public List<Channel> newChannels(int number) throws IOException {
             List<Channel> channels = new ArrayList<>();
             while (channels.size() < number) {
                 Channel channel = connection.createChannel();
@@ -96,7 +96,7 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** Begins to connect, so that this and something else's way are one. Does not wait. */
-    void prepare() {
+    public void prepare() {
         try {
             CompletableFuture<Line> unused = lineSoon();
         } catch (ProbeFailedException e) {
@@ -105,7 +105,7 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** The connection, opened if there is none. */
-    Line line(Deadline patience) throws ProbeFailedException {
+    public Line line(Deadline patience) throws ProbeFailedException {
         CompletableFuture<Line> present = lineSoon();
         try {
             return InterruptShield.await(present, patience);
@@ -142,7 +142,7 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** Drops a connection that does not answer; the next request opens another. Does not block. */
-    void forget(Line used) {
+    public void forget(Line used) {
         lock.lock();
         try {
             CompletableFuture<Line> present = line;
@@ -165,7 +165,7 @@ final class ProbeConnection implements AutoCloseable {
      *
      * @param atOnce whether without a word, as if the process had died
      */
-    void end(boolean atOnce) {
+    public void end(boolean atOnce) {
         CompletableFuture<Line> last;
         lock.lock();
         try {
@@ -187,10 +187,10 @@ final class ProbeConnection implements AutoCloseable {
     }
 
     /** The broker takes no messages now, or did not answer one in time. */
-    static final class ProbeFailedException extends Exception {
+    public static final class ProbeFailedException extends Exception {
         private static final long serialVersionUID = 1L;
 
-        ProbeFailedException(String message, @Nullable Throwable cause) {
+        public ProbeFailedException(String message, @Nullable Throwable cause) {
             super(message, cause);
         }
     }

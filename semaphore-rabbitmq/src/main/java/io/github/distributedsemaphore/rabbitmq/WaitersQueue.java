@@ -1,0 +1,204 @@
+package io.github.distributedsemaphore.rabbitmq;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.ShutdownSignalException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * The queue of all clients that wait at a semaphore: this client's subscription to it, and how many others have one. The queue is
+ * there only while somebody waits. Thread-safe.
+ */
+final class WaitersQueue {
+    private static final Logger LOG = LoggerFactory.getLogger(WaitersQueue.class);
+
+    /**
+     * Durable, because brokers give up queues that are neither that nor exclusive. A message that nobody takes is soon too old.
+     * The queue ends with its last consumer, and by its expiration if there never was one.
+     */
+    private static final Map<String, Object> ARGUMENTS =
+            Map.of("x-queue-type", "classic", "x-max-length", 1_000, "x-message-ttl", 1_000, "x-expires", 10_000);
+
+    private static final int TRIES_TO_CONSUME = 3;
+
+    /** So often at most it is tried to receive messages again. */
+    private static final Duration AGAIN = Duration.ofSeconds(1);
+
+    private final RabbitConnections connections;
+    private final ProbeConnection probes;
+    private final Mailbox mailbox;
+    private final QueueNames names;
+    private final Consumer<Delivery> receiver;
+
+    private volatile @Nullable Channel channel;
+
+    private volatile boolean refused;
+
+    /** How many other clients waited when this one last asked. */
+    private volatile int others;
+
+    /**
+     * Prepares a subscription, and asks the broker for nothing.
+     *
+     * @param receiver gets the messages, on threads of the client library; does not block
+     */
+    WaitersQueue(
+            RabbitConnections connections,
+            ProbeConnection probes,
+            Mailbox mailbox,
+            QueueNames names,
+            Consumer<Delivery> receiver) {
+        this.connections = connections;
+        this.probes = probes;
+        this.mailbox = mailbox;
+        this.names = names;
+        this.receiver = receiver;
+    }
+
+    /** How many other clients waited when this one last asked. */
+    int others() {
+        return others;
+    }
+
+    /** Asks how many others wait now, if this client has a subscription. May block. */
+    void count() {
+        Channel present = channel;
+        if (present == null) {
+            return;
+        }
+        try {
+            others = present.queueDeclarePassive(names.waiters()).getConsumerCount() - 1;
+        } catch (IOException | ShutdownSignalException e) {
+            // Usually because this client does not wait any more.
+            LOG.debug("not known how many wait", e);
+        }
+    }
+
+    /** Whether messages reach this client, and it can pass them on. */
+    boolean isOpen() {
+        Channel present = channel;
+        return present != null && present.isOpen() && mailbox.isOpen();
+    }
+
+    /** Becomes a consumer, until closed. Does not wait for the broker. */
+    Subscription subscribe() {
+        return new Subscription();
+    }
+
+    /** The channel of one watch. It is opened again if the connection of the probes ends alone: the engine does not do that. */
+    final class Subscription {
+        private final ReentrantLock lock = new ReentrantLock();
+        private CompletableFuture<@Nullable Channel> opening =
+                CompletableFuture.supplyAsync(WaitersQueue.this::consume, connections::execute);
+
+        private Deadline next = Deadline.after(System.nanoTime(), AGAIN);
+        private boolean closed;
+
+        /** Done when the messages come; with null if they do not. */
+        CompletableFuture<?> opening() {
+            lock.lock();
+            try {
+                return opening;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Opens in the background what is not open any more. */
+        void renew() {
+            mailbox.keepOpen();
+            lock.lock();
+            try {
+                long now = System.nanoTime();
+                if (!closed && opening.isDone() && next.isPast(now)) {
+                    next = Deadline.after(now, AGAIN);
+                    opening = opening.handleAsync(
+                            (last, failed) -> last != null && last.isOpen() ? heard(last) : consume(),
+                            connections::execute);
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        void close() {
+            lock.lock();
+            try {
+                closed = true;
+                CompletableFuture<?> unused = opening.thenAcceptAsync(
+                        last -> {
+                            if (last != null) {
+                                HolderConnection.abort(last);
+                            }
+                        },
+                        connections::execute);
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /** A subscription of an earlier watch may have come later, and ended. */
+    private Channel heard(Channel open) {
+        channel = open;
+        return open;
+    }
+
+    /** Returns null if that is not possible now. */
+    private @Nullable Channel consume() {
+        try {
+            ProbeConnection.Line line = probes.line(
+                    Deadline.after(System.nanoTime(), connections.settings().timeout()));
+            for (int i = 0; i < TRIES_TO_CONSUME && line.isOpen(); i++) {
+                // The queue may have ended with its last consumer just now, and then the broker closes the channel.
+                Channel opened = line.newChannel();
+                if (consume(opened)) {
+                    channel = opened;
+                    refused = false;
+                    mailbox.listenToBroker(line, names.waiters());
+                    return opened;
+                }
+                HolderConnection.abort(opened);
+            }
+        } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
+            LOG.debug("not notified of releases", e);
+        }
+        // It is tried again and again.
+        LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
+                .log("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
+        refused = true;
+        return null;
+    }
+
+    private boolean consume(Channel opened) {
+        try {
+            others = opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS)
+                    .getConsumerCount();
+            // Without its queue it hears nothing more: who finds it closed subscribes again.
+            opened.basicConsume(
+                    names.waiters(),
+                    true,
+                    (tag, message) -> receiver.accept(message),
+                    tag -> connections.execute(() -> HolderConnection.abort(opened)));
+            return true;
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.debug("not notified of releases on this channel", e);
+            return false;
+        }
+    }
+}
