@@ -151,7 +151,8 @@ build_without_checks() {
 readonly COMMAND_STAMP=semaphore-cli/target/quickstart.stamp
 
 has_command() {
-  [[ -e semaphore-cli/target/semaphore-cli.jar ]] &&
+  # The kit's libraries are copied last, and a build that was broken off may have none.
+  [[ -e semaphore-cli/target/semaphore-cli.jar ]] && compgen -G 'semaphore-cli/target/lib/kit/*.jar' >/dev/null &&
     is_newer_than_sources "$COMMAND_STAMP" pom.xml .mvn semaphore-*/pom.xml semaphore-*/src/main
 }
 

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -148,9 +149,46 @@ final class RunCommandTest {
         assertThat(semaphore.execute("status", "job").out()).isEqualTo("job: limit 1, free 1\n");
     }
 
+    /** As a service manager ends a service: each of its processes gets the signal. */
+    @Test
+    void aSignalToAllProcessesOfARunLeavesTheCommandItsTime() {
+        String script =
+                "trap 'sleep 1; echo got; exit 9' TERM; echo $SEMAPHORE_RUN > mark; while :; do sleep 0.01; done";
+        try (CommandProcess run = semaphore.run("job --limit 1", script)) {
+            await().until(() -> semaphore.file("mark").endsWith("\n"));
+            List<ProcessHandle> watchers =
+                    CommandProcess.watchers(semaphore.file("mark").strip());
+            assertThat(watchers).isNotEmpty();
+            watchers.forEach(watcher -> CommandProcess.send("TERM", watcher.pid()));
+            run.signal("TERM");
+
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(9);
+            assertThat(run.out()).isEqualTo("got\n");
+        }
+    }
+
+    @Test
+    void theVariableOfTheBackendIsTakenAsItIs() {
+        Map<String, String> environment = Map.of("SEMAPHORE_BACKEND", "local:" + folder + "/a$$b${x}");
+        try (CommandProcess create = CommandProcess.start(folder, environment, List.of("create", "job", "1"))) {
+            assertThat(create.exitCode()).as(create.err()).isZero();
+        }
+        assertThat(folder.resolve("a$$b${x}")).isDirectory();
+    }
+
+    @Test
+    void anArgumentThatTheJvmCouldNotReadIsRefused() {
+        LocalCommands.Outcome outcome =
+                semaphore.execute("run", "job", "--limit", "1", "--", "touch", folder + "/caf\uFFFD");
+
+        assertThat(outcome.code()).isEqualTo(64);
+        assertThat(outcome.err()).contains("caf\uFFFD").contains("no text in this locale");
+        assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
+    }
+
     @Test
     void ofACommandWithALongNameTheLabelIsTheBeginning() throws IOException {
-        Path shell = Files.createSymbolicLink(folder.resolve("x".repeat(201)), Path.of("/bin/sh"));
+        Path shell = Files.createSymbolicLink(folder.resolve("\t" + "x".repeat(200)), Path.of("/bin/sh"));
         List<String> words = List.of(
                 "--backend", semaphore.backend(), "run", "job", "--limit", "1", "--", "" + shell, "-c", "read unused");
         try (CommandProcess run = CommandProcess.start(folder, words)) {
@@ -158,8 +196,8 @@ final class RunCommandTest {
                     !run.isAlive() || semaphore.execute("status", "job").out().contains("xx"));
             assertThat(run.isAlive()).as(run.err()).isTrue();
             assertThat(semaphore.execute("status", "job").out())
-                    .contains("x".repeat(200))
-                    .doesNotContain("x".repeat(201));
+                    .contains("?" + "x".repeat(199))
+                    .doesNotContain("x".repeat(200));
             run.input("\n");
 
             assertThat(run.exitCode()).isZero();

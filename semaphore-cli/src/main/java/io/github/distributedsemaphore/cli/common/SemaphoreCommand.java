@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -38,12 +39,10 @@ public final class SemaphoreCommand implements Runnable {
             names = "--backend",
             paramLabel = "URI",
             scope = ScopeType.INHERIT,
-            defaultValue = "${env:SEMAPHORE_BACKEND:-" + DEFAULT_BACKEND + "}",
-            showDefaultValue = CommandLine.Help.Visibility.NEVER,
             description = "where the semaphores are, such as local:/var/lib/semaphores; default: the environment"
                     + " variable SEMAPHORE_BACKEND, else " + DEFAULT_BACKEND
                     + ". A URI with a password belongs into the variable: other users can read a command line")
-    private String backend = DEFAULT_BACKEND;
+    private @Nullable String backend;
 
     @Option(
             names = "--verbose",
@@ -102,7 +101,12 @@ public final class SemaphoreCommand implements Runnable {
      * @return its URI as it was given; may hold a password
      */
     public String backend() {
-        return backend;
+        if (backend != null) {
+            return backend;
+        }
+        // Not as a default value of the option: in that picocli replaces $$ and ${.
+        String variable = System.getenv("SEMAPHORE_BACKEND");
+        return variable == null ? DEFAULT_BACKEND : variable;
     }
 
     /**
@@ -124,7 +128,7 @@ public final class SemaphoreCommand implements Runnable {
             // Read once, by the first logger: nothing has logged so far.
             System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
         }
-        return SemaphoreClient.builder(backend);
+        return SemaphoreClient.builder(backend());
     }
 
     /**

@@ -35,6 +35,14 @@ final class DeathWatch {
 
     private static final String SCRIPT = "death-watch.sh";
 
+    /**
+     * The shell ignores these signals, and so do the programs around it that hold the locks, as a program begins with what its parent
+     * ignored. A service manager sends SIGTERM to all of a service at once; if one of those programs ended, this process
+     * would seem to have died.
+     */
+    private static final List<String> DEAF =
+            List.of("sh", "-c", "trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE; exec \"$@\"", "semaphore-death-watch");
+
     /** For a watch to kill a command: it takes milliseconds. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -62,7 +70,8 @@ final class DeathWatch {
         if (onPath("setsid")) {
             command.add("setsid");
         }
-        if (onPath("flock")) {
+        if (onPath("flock") && !locks.isEmpty()) {
+            command.addAll(DEAF);
             locks.forEach(lock -> command.addAll(List.of("flock", lock.toString())));
         }
         command.addAll(List.of("sh", "-c", script(), "semaphore-death-watch", MARK_VARIABLE + "=" + mark));

@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.cli.common.ErrorLine;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** One run of a command under permits that are held already: from its start to the release. For one thread. */
 final class GuardedRun {
@@ -58,17 +60,31 @@ final class GuardedRun {
                 return lost(loss.join().reason(), child);
             }
             code = exited.join();
-            // The command went on without the slot, which the release will say: that is no loss of the time that is
-            // left.
             isLost = isLost();
         }
         boolean wasSignalled = signals.commandEnded();
-        if (!isLost && !wasSignalled && isLostBeforeEarliestEnd()) {
-            ErrorLine.print(
-                    err, name + ": the permit was lost before --at-least was over, after the command had ended");
-            return code;
+        if (isLost || wasSignalled || earliestEnd - System.nanoTime() <= 0) {
+            return release(code, isLost, false);
         }
-        return release(code);
+        Verification atEnd = verify();
+        if (atEnd == Verification.LOST) {
+            return release(code, true, false);
+        }
+        return isLostBeforeEarliestEnd() ? lostAfterEnd(code) : release(code, false, atEnd != null);
+    }
+
+    /** What the backend took while the command ran may be told when it has ended: so it is asked. Null if it does not answer. */
+    private @Nullable Verification verify() {
+        try {
+            return group.verify();
+        } catch (SemaphoreException e) {
+            return null;
+        }
+    }
+
+    private int lostAfterEnd(int code) {
+        ErrorLine.print(err, name + ": the permit was lost before --at-least was over, after the command had ended");
+        return code;
     }
 
     /** A listener may learn of a loss late. */
@@ -103,18 +119,28 @@ final class GuardedRun {
         return ExitCodes.PERMIT_LOST;
     }
 
-    private int release(int code) {
+    /**
+     * Gives the slots back.
+     *
+     * @param isLost whether one was lost while the command ran, as far as is known
+     * @param wasHeldAtEnd whether the backend said that all were held when the command had ended
+     */
+    private int release(int code, boolean isLost, boolean wasHeldAtEnd) {
+        boolean wasLost = isLost;
         try {
-            if (group.release().contains(ReleaseOutcome.WAS_LOST)) {
-                ErrorLine.print(
-                        err, name + ": the permit was lost before the command ended (it ended with " + code + ")");
-                return ExitCodes.PERMIT_LOST;
-            }
+            wasLost |= group.release().contains(ReleaseOutcome.WAS_LOST);
         } catch (SemaphoreException e) {
             ErrorLine.print(
                     err, name + ": the command ended, but its slot may stay taken for a while: " + e.getMessage());
         }
-        return code;
+        if (!wasLost) {
+            return code;
+        }
+        if (wasHeldAtEnd) {
+            return lostAfterEnd(code);
+        }
+        ErrorLine.print(err, name + ": the permit was lost before the command ended (it ended with " + code + ")");
+        return ExitCodes.PERMIT_LOST;
     }
 
     private Map<String, String> environment() {

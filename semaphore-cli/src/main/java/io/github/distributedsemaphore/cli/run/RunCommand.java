@@ -107,6 +107,7 @@ public final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         refuseMissingDashes();
+        refuseOtherText();
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
             throw new ParameterException(
                     spec.commandLine(), "--at-least is " + Durations.format(atLeast) + ", at most 1d is allowed");
@@ -142,6 +143,19 @@ public final class RunCommand implements Callable<Integer> {
         }
     }
 
+    /** A JVM reads a byte that is no text as another character, and the command would get another argument than it was given. */
+    private void refuseOtherText() {
+        for (String word : command) {
+            if (word.indexOf('\uFFFD') >= 0) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        "'" + word
+                                + "' has bytes that are no text in this locale: pass it to the command in a variable of the"
+                                + " environment, or in a file");
+            }
+        }
+    }
+
     private SemaphoreClient connect() {
         SemaphoreClientBuilder builder = semaphore.builder();
         boolean inUri = !BackendUri.parse(semaphore.backend()).text("label", "").isEmpty();
@@ -154,7 +168,7 @@ public final class RunCommand implements Callable<Integer> {
     private String commandName() {
         Path file = Path.of(command.get(0)).getFileName();
         String text = file == null ? "" : file.toString();
-        return text.substring(0, Math.min(text.length(), HolderInfo.MAX_LABEL));
+        return text.replaceAll("\\p{Cc}", "?").substring(0, Math.min(text.length(), HolderInfo.MAX_LABEL));
     }
 
     private Optional<PermitGroup> acquire(SemaphoreClient client) throws InterruptedException {

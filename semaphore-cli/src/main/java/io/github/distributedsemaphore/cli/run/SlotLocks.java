@@ -50,6 +50,8 @@ final class SlotLocks {
                 prefix,
                 uri.text("master", ""),
                 uri.text("dc", ""),
+                // The search path of PostgreSQL may name a schema for each user.
+                uri.scheme().equals("postgresql") ? uri.user() : uri.text("user", ""),
                 uri.text("schema", ""),
                 uri.text("table", "semaphores"));
     }

@@ -3,10 +3,13 @@ package io.github.distributedsemaphore.cli.run;
 import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -60,6 +63,63 @@ final class GuardedRunTest {
             assertThat(run.run(List.of("sh", "-c", script))).isEqualTo(ExitCodes.PERMIT_LOST);
         }
         assertThat(err.toString()).contains("job: the permit was lost").hasLineCount(1);
+    }
+
+    /** A group over which the backend says what it says, and which nobody tells of a loss. */
+    private static PermitGroup answering(
+            PermitGroup group, Verification whenAsked, Function<@Nullable Object, @Nullable Object> release) {
+        return instead(
+                PermitGroup.class,
+                instead(PermitGroup.class, group, "verify", unused -> whenAsked),
+                "release",
+                release);
+    }
+
+    private static LocalRun runAtLeastASecond(
+            Verification whenAsked, Function<@Nullable Object, @Nullable Object> release)
+            throws IOException, InterruptedException {
+        StringWriter err = new StringWriter();
+        try (SignalRelay signals = new SignalRelay(Thread.currentThread());
+                SemaphoreClient client = SemaphoreClient.connect("scripted:");
+                PermitGroup held = client.semaphore("job").acquire(1)) {
+            GuardedRun run = new GuardedRun(
+                    "job",
+                    answering(held, whenAsked, release),
+                    List.of(),
+                    signals,
+                    new PrintWriter(err, true),
+                    Duration.ofSeconds(1));
+            return new LocalRun(run.run(List.of("true")), err.toString());
+        }
+    }
+
+    private record LocalRun(int code, String err) {}
+
+    @Test
+    void aLossThatTheBackendKnowsOfWhenTheCommandEndsIsOneOfItsTime() throws IOException, InterruptedException {
+        LocalRun run = runAtLeastASecond(Verification.LOST, unused -> List.of(ReleaseOutcome.WAS_LOST));
+
+        assertThat(run.code()).isEqualTo(ExitCodes.PERMIT_LOST);
+        assertThat(run.err()).contains("before the command ended").hasLineCount(1);
+    }
+
+    @Test
+    void aLossThatTheReleaseTellsIsNoneOfTheTimeForWhichTheBackendSaidThatItWasHeld()
+            throws IOException, InterruptedException {
+        LocalRun run = runAtLeastASecond(Verification.HELD, unused -> List.of(ReleaseOutcome.WAS_LOST));
+
+        assertThat(run.code()).isZero();
+        assertThat(run.err()).contains("after the command had ended").hasLineCount(1);
+    }
+
+    @Test
+    void aLossThatIsKnownIsNotForgottenIfTheReleaseFails() throws IOException, InterruptedException {
+        LocalRun run = runAtLeastASecond(Verification.LOST, unused -> {
+            throw new OutcomeUnknownException("no answer", null);
+        });
+
+        assertThat(run.code()).isEqualTo(ExitCodes.PERMIT_LOST);
+        assertThat(run.err()).contains("stay taken", "before the command ended");
     }
 
     /** The same permits, whose listeners learn of a loss two seconds after it, when the command has ended. */

@@ -24,6 +24,7 @@ class SlotLocksTest {
         "consul://h?dc=east, consul://h?dc=west",
         "postgresql://h/db?schema=a, postgresql://h/db?schema=b",
         "postgresql://h/db?table=a, postgresql://h/db",
+        "postgresql://a:x@h/db, postgresql://b:x@h/db",
         "local:/a, local:/b",
     })
     void semaphoresOfTwoNameSpacesHaveLocksOfTheirOwn(String one, String other) throws IOException {
