@@ -68,7 +68,7 @@ public final class RedisProcess implements AutoCloseable {
 
     /** Has the process stand still, or go on, by a signal. */
     void signal(String name) throws IOException, InterruptedException {
-        int code = new ProcessBuilder("kill", "-s", name, "" + process.pid())
+        int code = new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid())
                 .inheritIO()
                 .start()
                 .waitFor();

@@ -95,16 +95,16 @@ final class Processes {
 
         /** Has it stand still: connections stay open and nothing is answered. */
         void stop() throws InterruptedException {
-            signal("-STOP");
+            signal("STOP");
         }
 
         void go() throws InterruptedException {
-            signal("-CONT");
+            signal("CONT");
         }
 
         private void signal(String name) throws InterruptedException {
             try {
-                new ProcessBuilder("kill", name, Long.toString(process.pid()))
+                new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid())
                         .start()
                         .waitFor();
             } catch (IOException e) {

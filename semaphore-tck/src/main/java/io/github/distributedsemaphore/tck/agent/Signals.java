@@ -52,7 +52,8 @@ public final class Signals {
     /** Returns whether the process was there. */
     private static boolean send(long pid, String signal) {
         try {
-            Process kill = new ProcessBuilder("kill", "-" + signal, Long.toString(pid))
+            // That of the shell: not every machine has it as a program.
+            Process kill = new ProcessBuilder("sh", "-c", "kill -s " + signal + " " + pid)
                     .inheritIO()
                     .start();
             if (kill.waitFor() == 0) {

@@ -246,7 +246,7 @@ public final class ProcessServer implements AutoCloseable {
      * @param signal such as {@code INT}
      */
     public void stop(String signal) {
-        run(List.of("kill", "-" + signal, Long.toString(process().pid())), "");
+        run(List.of("sh", "-c", "kill -s " + signal + " " + process().pid()), "");
         awaitExit();
     }
 
