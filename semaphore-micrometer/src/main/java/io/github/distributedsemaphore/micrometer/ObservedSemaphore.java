@@ -13,6 +13,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -132,7 +133,10 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         String outcome = "failed";
         if (cause instanceof SemaphoreTimeoutException) {
             outcome = withoutPermit;
-        } else if (cause instanceof InterruptedException || cause instanceof CancellationException) {
+        } else if (cause instanceof InterruptedException
+                || cause instanceof CancellationException
+                || cause instanceof TimeoutException) {
+            // The last is that of a future, by which its caller gives it up.
             outcome = "withdrawn";
         }
         wait.lowCardinalityKeyValue("outcome", outcome);
@@ -243,11 +247,11 @@ public final class ObservedSemaphore implements DistributedSemaphore {
                     return task.apply(permit);
                 }),
                 failure -> end.once(started -> failed(started, failure, withoutPermit(maxWait))));
-        CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
-            if (failure != null) {
-                end.once(started -> failed(started, failure, withoutPermit(maxWait)));
-            }
-        });
+        // The caller may complete it too, and then the task never begins.
+        CompletableFuture<T> unused = future.whenComplete((result, failure) -> end.once(started -> failed(
+                started,
+                failure == null ? new CancellationException("completed by the caller") : failure,
+                withoutPermit(maxWait))));
         return future;
     }
 

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -94,6 +95,22 @@ class ObservedSemaphoreTest {
         task.complete("done");
         assertThat(done.join()).isEqualTo("done");
         assertThat(ended).hasSize(1);
+    }
+
+    @Test
+    void aTaskThatItsCallerGivesUpIsWithdrawn() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        CompletableFuture<String> completed =
+                exports.withPermitAsync(Duration.ofMinutes(1), held -> CompletableFuture.completedFuture("done"));
+        completed.complete("of another place");
+        assertThat(ended).hasSize(2);
+        assertThat(outcome()).isEqualTo("withdrawn");
+        CompletableFuture<Permit> failed = exports.acquireAsync();
+        failed.completeExceptionally(new TimeoutException());
+        assertThat(ended).hasSize(3);
+        assertThat(outcome()).isEqualTo("withdrawn");
+        permit.release();
+        semaphores.assertNothingHeld();
     }
 
     @Test

@@ -41,7 +41,8 @@ import reactor.core.scheduler.Schedulers;
  * permit is there at once, and never on the subscribing thread. The permit is released when the work
  * completes, fails or is cancelled; completion and failure reach the subscriber after the release. A release that cannot be
  * confirmed is logged, and the client goes on trying. A cancellation while the subscriber still waits for the permit withdraws the
- * request, and a permit that arrives at the same moment goes back.
+ * request, and a permit that arrives at the same moment goes back. A cancellation while the function that makes the work is being called
+ * releases the permit when that returns. It does not wait for work that blocks after that, as in {@link Mono#fromCallable}.
  *
  * <p>All of them fail with what {@link DistributedSemaphore#acquireAsync(Duration)} fails with; the work has not begun then.
  */
@@ -96,25 +97,82 @@ public final class ReactorPermits {
     @CheckReturnValue
     public static <H extends Holding, T> Flux<T> using(
             Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
-        // The future is the resource, not the permit: it is there at once, so no permit can fall between two operators.
+        // The request is the resource, not the permit: it is there at once, so no permit can fall between two
+        // operators.
         return Flux.usingWhen(
                 // A cancellation while the supplier runs may discard what it returns, with a hook on operators always.
-                Mono.fromSupplier(acquire)
-                        .doOnDiscard(
-                                CompletableFuture.class,
-                                acquiring -> end(acquiring).subscribe()),
-                acquiring -> {
-                    Thread subscriber = Thread.currentThread();
-                    return Mono.fromFuture(acquiring, true)
-                            .flatMapMany(
-                                    holding -> apart(subscriber, Flux.defer(() -> Flux.<T>from(work.apply(holding)))));
-                },
-                ReactorPermits::end);
+                Mono.fromSupplier(() -> new Use<H, T>(acquire.get(), work))
+                        .doOnDiscard(Use.class, use -> use.end().subscribe()),
+                Use::run,
+                Use::end);
     }
 
-    /** A permit that is there at once would have the work, which may block, run on an event loop. */
-    private static <T> Flux<T> apart(Thread subscriber, Flux<T> work) {
-        return Thread.currentThread() == subscriber ? work.subscribeOn(Schedulers.boundedElastic()) : work;
+    /** What one subscription uses: a request for permits, and the work under them. Thread-safe. */
+    private static final class Use<H extends Holding, T> {
+        private final CompletableFuture<H> acquiring;
+        private final Function<? super H, ? extends Publisher<? extends T>> work;
+
+        /** Whether the function is being called: nothing can stop that. */
+        private boolean calls;
+
+        private boolean over;
+
+        Use(CompletableFuture<H> acquiring, Function<? super H, ? extends Publisher<? extends T>> work) {
+            this.acquiring = acquiring;
+            this.work = work;
+        }
+
+        Flux<T> run() {
+            Thread subscriber = Thread.currentThread();
+            return Mono.fromFuture(acquiring, true)
+                    .flatMapMany(holding -> apart(subscriber, Flux.defer(() -> call(holding))));
+        }
+
+        /** A permit that is there at once would have the work, which may block, run on an event loop. */
+        private static <T> Flux<T> apart(Thread subscriber, Flux<T> work) {
+            return Thread.currentThread() == subscriber ? work.subscribeOn(Schedulers.boundedElastic()) : work;
+        }
+
+        private Flux<T> call(H holding) {
+            if (!begin()) {
+                return Flux.empty();
+            }
+            Flux<T> made;
+            try {
+                made = Flux.from(work.apply(holding));
+            } catch (Throwable e) {
+                // Reactor throws some errors on, and then neither the subscriber nor this release would hear of them.
+                made = Flux.error(e);
+            }
+            if (!isOverAfterCall()) {
+                return made;
+            }
+            release(holding).subscribe();
+            return Flux.empty();
+        }
+
+        private synchronized boolean begin() {
+            calls = !over;
+            return calls;
+        }
+
+        private synchronized boolean isOverAfterCall() {
+            calls = false;
+            return over;
+        }
+
+        /** Returns whether the caller of the function does the rest. */
+        private synchronized boolean endsDuringCall() {
+            over = true;
+            return calls;
+        }
+
+        /** Withdraws the request, or releases what it got: one of the two, since a future ends once. */
+        Mono<Void> end() {
+            return Mono.defer(() -> endsDuringCall() || acquiring.cancel(false) || acquiring.isCompletedExceptionally()
+                    ? Mono.empty()
+                    : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release));
+        }
     }
 
     /**
@@ -157,13 +215,6 @@ public final class ReactorPermits {
                 listeners.remove(listener);
             });
         });
-    }
-
-    /** Withdraws the request, or releases what it got: one of the two, since a future ends once. */
-    private static Mono<Void> end(CompletableFuture<?> acquiring) {
-        return Mono.defer(() -> acquiring.cancel(false) || acquiring.isCompletedExceptionally()
-                ? Mono.empty()
-                : Mono.fromFuture(acquiring).cast(Holding.class).flatMap(ReactorPermits::release));
     }
 
     private static Mono<Void> release(Holding holding) {

@@ -82,6 +82,40 @@ final class ReactorPermitsTest {
     }
 
     @Test
+    void workThatThrowsAnErrorOfTheJvmReleasesToo() {
+        Mono<Object> work = ReactorPermits.withPermit(exports, LONG, permit -> {
+            throw new NoSuchMethodError("broken");
+        });
+
+        assertThat(work.toFuture())
+                .failsWithin(Duration.ofSeconds(10))
+                .withThrowableThat()
+                .withMessageContaining("broken");
+        assertThat(exports.availablePermits()).isEqualTo(3);
+    }
+
+    @Test
+    void aCancellationWhileTheFunctionRunsReleasesAfterIt() throws InterruptedException {
+        CountDownLatch begun = new CountDownLatch(1);
+        CompletableFuture<String> goesOn = new CompletableFuture<>();
+        AtomicBoolean subscribed = new AtomicBoolean();
+        Disposable work = ReactorPermits.withPermit(exports, LONG, permit -> {
+                    begun.countDown();
+                    assertThat(goesOn.join()).isNotNull();
+                    return Mono.fromRunnable(() -> subscribed.set(true));
+                })
+                .subscribe();
+        begun.await();
+
+        work.dispose();
+
+        assertThat(exports.statistics().released()).isZero();
+        goesOn.complete("");
+        await().untilAsserted(() -> assertThat(exports.availablePermits()).isEqualTo(3));
+        assertThat(subscribed).isFalse();
+    }
+
+    @Test
     void nothingIsTakenBeforeTheSubscriptionAndEachSubscriptionTakesItsOwn() {
         AtomicInteger runs = new AtomicInteger();
         Mono<Integer> work = ReactorPermits.withPermit(exports, LONG, permit -> {

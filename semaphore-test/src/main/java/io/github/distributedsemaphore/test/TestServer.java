@@ -10,8 +10,11 @@ import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.memory.ServerSession;
 import io.github.distributedsemaphore.spi.Answer;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -69,15 +72,11 @@ final class TestServer extends MemoryServer {
     }
 
     @Override
-    protected MemorySemaphore newSemaphore() {
-        return new MemorySemaphore() {
-            @Override
-            protected Answer grant(ServerSession session, int permits, int epochs) {
-                return refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0
-                        ? Answer.FULL
-                        : super.grant(session, permits, epochs);
-            }
-        };
+    protected List<Answer> grantAll(ServerSession session, MemorySemaphore semaphore, ExchangeRequest request) {
+        int wants = request.wants().size();
+        return wants > 0 && refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0
+                ? Collections.nCopies(wants, Answer.FULL)
+                : super.grantAll(session, semaphore, request);
     }
 
     /** One client by real time; its calls never block, so it begins exchanges itself. */

@@ -80,12 +80,16 @@ public class MemoryServer extends SessionTable {
             session.waiting = request.waiting();
             MemorySemaphore semaphore = semaphore(session.name);
             Set<Hold> lost = giveBack(session, request.giveBack());
-            List<Answer> answers = new ArrayList<>();
-            for (int permits : request.wants()) {
-                answers.add(semaphore.grant(session, permits, request.epochs()));
-            }
-            return remember(session, sequence, lost, answers);
+            return remember(session, sequence, lost, grantAll(session, semaphore, request));
         });
+    }
+
+    protected List<Answer> grantAll(ServerSession session, MemorySemaphore semaphore, ExchangeRequest request) {
+        List<Answer> answers = new ArrayList<>();
+        for (int permits : request.wants()) {
+            answers.add(semaphore.grant(session, permits, request.epochs()));
+        }
+        return answers;
     }
 
     /** Answers for an exchange whose answer was lost, or takes care that it is not done any more. */

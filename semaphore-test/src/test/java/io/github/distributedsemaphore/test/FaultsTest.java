@@ -181,6 +181,19 @@ class FaultsTest {
         exports.acquireAsync(Duration.ofSeconds(10)).join().release();
     }
 
+    @Test
+    void aRefusalIsForAllThatOneRequestAsks() {
+        TestServer server = new TestServer(System::nanoTime, Duration.ofSeconds(10), null);
+        MemoryBackend client = server.connect(HolderInfo.ofThisProcess("one"));
+        assertThat(client.admin().create("exports", 2)).isTrue();
+        BackendSession session = session(client);
+        ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1, 1), 1, true);
+        server.refuseOnce();
+
+        assertThat(session.exchange(request).answers()).containsExactly(Answer.FULL, Answer.FULL);
+        assertThat(session.exchange(request).answers()).doesNotContain(Answer.FULL);
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whatIsHeldIsNamedWithItsHolder(boolean manual) {

@@ -25,6 +25,7 @@ import org.springframework.boot.ssl.SslBundle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Fallback;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 
 /** Connects what Spring Boot 4 knows about servers and health with the client of the application. */
@@ -38,12 +39,16 @@ public class SemaphoreBoot4AutoConfiguration {
     /** Creates it. */
     public SemaphoreBoot4AutoConfiguration() {}
 
-    /** Takes the settings of Spring Boot's connection to Redis, not the connection itself: the client's permits live as long as its own. */
+    /**
+     * Takes the settings of Spring Boot's connection to Redis, not the connection itself: the client's permits live as long as its own.
+     * Lazily, for what has no counterpart is refused: that must not end the start of an application whose client uses another server.
+     */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(DataRedisConnectionDetails.class)
     @ConditionalOnBackend("redis")
     static class Redis {
         @Bean
+        @Lazy
         @Fallback
         @ConditionalOnBean(DataRedisConnectionDetails.class)
         SemaphoreConnectionDetails redisSemaphoreConnectionDetails(
@@ -92,6 +97,7 @@ public class SemaphoreBoot4AutoConfiguration {
     @ConditionalOnBackend("amqp")
     static class Rabbit {
         @Bean
+        @Lazy
         @Fallback
         @ConditionalOnBean(RabbitConnectionDetails.class)
         SemaphoreConnectionDetails rabbitSemaphoreConnectionDetails(

@@ -8,10 +8,14 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spring.CurrentPermit;
 import io.github.distributedsemaphore.spring.WithPermit;
 import io.github.distributedsemaphore.spring.boot.SemaphoreConnectionDetails;
+import java.io.OutputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -189,12 +193,26 @@ final class ConnectionDetailsTest {
     }
 
     @Test
-    void whatHasNoCounterpartIsRefused() {
-        assertThatThrownBy(() -> start(
-                        "rabbit",
-                        "--spring.rabbitmq.ssl.enabled=true",
-                        "--spring.rabbitmq.ssl.trust-store=classpath:t"))
+    void whatHasNoCounterpartIsRefused(@TempDir Path folder) throws Exception {
+        Path store = folder.resolve("trusted.p12");
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        try (OutputStream out = Files.newOutputStream(store)) {
+            trusted.store(out, "secret".toCharArray());
+        }
+        String[] encrypted = {
+            "--spring.rabbitmq.ssl.enabled=true",
+            "--spring.rabbitmq.ssl.trust-store=file:" + store,
+            "--spring.rabbitmq.ssl.trust-store-type=PKCS12",
+            "--spring.rabbitmq.ssl.trust-store-password=secret"
+        };
+        assertThatThrownBy(() -> start("rabbit", encrypted))
                 .hasStackTraceContaining("name them in a bundle below spring.ssl.bundle");
+        // A client of another server needs no counterpart.
+        try (ConfigurableApplicationContext context =
+                start("rabbit", with(encrypted, "--distributed-semaphore.uri=memory:" + UUID.randomUUID()))) {
+            assertThat(context.getBean(Exports.class).export()).isEqualTo(1);
+        }
         assumeThat(SpringBootVersion.getVersion())
                 .as("3.5 has no such property")
                 .startsWith("4.");
