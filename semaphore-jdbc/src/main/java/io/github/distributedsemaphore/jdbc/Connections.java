@@ -42,8 +42,6 @@ final class Connections implements AutoCloseable {
     private static final long IDLE_SECONDS = 1;
     /** One that was not used for longer may be dead in silence: routers and load balancers forget it, some after a minute. */
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(30);
-    /** One look for all calls: a timer for each would cost a change of threads. */
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Callable<Connection> opener;
     private final Duration timeout;
@@ -54,9 +52,13 @@ final class Connections implements AutoCloseable {
     private final Map<Connection, Deadline> calls = new ConcurrentHashMap<>();
     private final Set<Connection> withoutAutoCommit = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean looking = new AtomicBoolean();
+
+    /** When the looker looks again at the latest: it is woken for a call that ends before that. */
+    private volatile Deadline nextLook = Deadline.NEVER;
+
     private final Executor threads;
     private final LongSupplier clock;
-    private volatile @Nullable Thread idleLooker;
+    private volatile @Nullable Thread looker;
     private volatile boolean closed;
 
     /**
@@ -100,7 +102,12 @@ final class Connections implements AutoCloseable {
     }
 
     Deadline deadline() {
-        return Deadline.after(System.nanoTime(), timeout);
+        return deadline(Duration.ZERO);
+    }
+
+    /** The time of a call, with what it takes besides. */
+    Deadline deadline(Duration more) {
+        return Deadline.after(System.nanoTime(), timeout.plus(more));
     }
 
     static Thread daemon(Runnable task, String name) {
@@ -241,7 +248,7 @@ final class Connections implements AutoCloseable {
     <T> T bounded(Connection connection, Deadline end, Work<T> work) throws SQLException {
         calls.put(connection, end);
         try {
-            startLooking();
+            startLooking(end);
             return work.with(connection);
         } finally {
             if (calls.remove(connection) == null) {
@@ -250,8 +257,11 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** If no thread can be started, the call fails before it is sent, and the next one tries again. */
-    private void startLooking() {
+    /**
+     * One thread looks for all calls: a timer for each would cost a change of threads. If no thread can be started, the call fails before it
+     * is sent, and the next one tries again.
+     */
+    private void startLooking(Deadline end) {
         if (looking.compareAndSet(false, true)) {
             try {
                 threads.execute(this::look);
@@ -259,28 +269,29 @@ final class Connections implements AutoCloseable {
                 looking.set(false);
                 throw e;
             }
-        } else {
-            LockSupport.unpark(idleLooker);
+        } else if (end.isBefore(nextLook)) {
+            LockSupport.unpark(looker);
         }
     }
 
     /** Until the close, also while there are no calls: a client that renews would start a thread for each renewal. */
     private void look() {
+        looker = Thread.currentThread();
         try {
             while (!closed || !calls.isEmpty()) {
-                idleLooker = Thread.currentThread();
-                if (calls.isEmpty() && !closed) {
-                    LockSupport.park(this);
-                }
-                idleLooker = null;
-                LockSupport.parkNanos(this, LOOK_NANOS);
                 abortOverdue();
+                // Whoever comes from here on wakes this thread, until its call is part of what it waits for.
+                nextLook = Deadline.NEVER;
+                nextLook = calls.values().stream().reduce(Deadline.NEVER, Deadline::earlier);
+                if (!closed) {
+                    LockSupport.parkNanos(this, nextLook.nanosFrom(System.nanoTime()));
+                }
             }
         } finally {
             looking.set(false);
         }
         if (!calls.isEmpty()) {
-            startLooking();
+            startLooking(Deadline.at(System.nanoTime()));
         }
     }
 
@@ -367,7 +378,7 @@ final class Connections implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        LockSupport.unpark(idleLooker);
+        LockSupport.unpark(looker);
         try {
             threads.execute(() -> endIdle(this::giveBack));
         } catch (RuntimeException | Error e) {

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.CertificateException;
 import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Set;
@@ -37,6 +38,11 @@ enum Dialect {
 
     private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
     private static final Set<Integer> READ_ONLY_IN_MARIADB = Set.of(1290, 1836);
+
+    private static final String COMPLETION_UNKNOWN = "40003";
+
+    /** PostgreSQL's driver has no password where the server asks for one. MariaDB says the same of too many connections, with a number. */
+    private static final String REJECTED = "08004";
 
     /** PostgreSQL: the table, and its type. */
     private static final Set<String> THERE_ALREADY = Set.of("42P07", "42710");
@@ -94,14 +100,23 @@ enum Dialect {
         }
     }
 
-    /** One row, with the database's clock also where nothing is stored. Parameter: name. */
+    /**
+     * One row, with the database's clock also where nothing is stored. None from a server that only follows another one: what it says may
+     * be out of date. Parameter: name.
+     */
     String read(String table) {
-        return "SELECT e.state, e.version, " + clock + " FROM (SELECT 1 AS one) o LEFT JOIN " + table
-                + " e ON e.name = ?";
+        return select(table) + " e ON e.name = ?";
     }
 
+    /** A row for each that is stored, or one without a name. None as for {@link #read}. */
     String list(String table) {
-        return "SELECT state, version, " + clock + ", name FROM " + table;
+        return select(table) + " e ON 1 = 1";
+    }
+
+    private String select(String table) {
+        String unlessStandby = this == POSTGRESQL ? " WHERE NOT pg_is_in_recovery()" : "";
+        return "SELECT e.state, e.version, " + clock + ", e.name FROM (SELECT 1 AS one" + unlessStandby
+                + ") o LEFT JOIN " + table;
     }
 
     /** Parameters: version, state, name. */
@@ -132,7 +147,7 @@ enum Dialect {
 
     /** Somebody else was first: a row of that name, or a change of this one. */
     static boolean isConflict(SQLException e) {
-        return state(e).startsWith("23") || state(e).startsWith("40");
+        return state(e).startsWith("23") || (state(e).startsWith("40") && !state(e).equals(COMPLETION_UNKNOWN));
     }
 
     /** The table was made in between. */
@@ -149,10 +164,27 @@ enum Dialect {
     static boolean endsConnection(SQLException e) {
         String state = state(e);
         return state.startsWith("08")
+                || state.equals(COMPLETION_UNKNOWN)
                 || state.startsWith("57P")
                 || state.startsWith("58")
                 || state.startsWith("XX")
                 || ENDS_CONNECTION_TO_H2.contains(state);
+    }
+
+    private static boolean isUntrusted(SQLException e) {
+        for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause instanceof CertificateException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The user may not make the table, or its schema is missing. */
+    static boolean mayNotCreate(SQLException e) {
+        return NO_RIGHT.contains(state(e))
+                || NO_RIGHT_IN_MARIADB.contains(e.getErrorCode())
+                || state(e).equals("3F000");
     }
 
     private static String state(SQLException e) {
@@ -170,8 +202,11 @@ enum Dialect {
         SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
         String state = state(e);
         String what = where + " says: " + e.getMessage() + " (SQLState " + state + ")";
-        if (state.startsWith("28")) {
+        if (state.startsWith("28") || (state.equals(REJECTED) && e.getErrorCode() == 0)) {
             return new BackendAccessException(what + ". Correct user and password", e);
+        }
+        if (isUntrusted(e)) {
+            return new BackendAccessException(what + ". Name the authority by the setting 'ca'", e);
         }
         if (NO_RIGHT.contains(state) || NO_RIGHT_IN_MARIADB.contains(e.getErrorCode())) {
             return new BackendAccessException(what + ". Grant SELECT, INSERT, UPDATE and DELETE on the table", e);

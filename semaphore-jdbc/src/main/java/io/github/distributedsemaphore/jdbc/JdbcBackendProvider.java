@@ -7,11 +7,16 @@ import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.CasBackend;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Semaphores in PostgreSQL, {@code postgresql://user:password@host:port/database}, with several hosts also {@code host:port,host:port}
@@ -31,6 +36,8 @@ import java.util.concurrent.Callable;
  * <p>Thread-safe.
  */
 public final class JdbcBackendProvider implements BackendProvider {
+    private static final Pattern HOST = Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:(?<port>\\d{1,5}))?");
+
     /** Creates it, for {@link java.util.ServiceLoader}. */
     public JdbcBackendProvider() {}
 
@@ -45,7 +52,8 @@ public final class JdbcBackendProvider implements BackendProvider {
     }
 
     private static SemaphoreBackend postgresql(BackendUri uri, HolderInfo self) {
-        if (!uri.hosts().matches("[A-Za-z0-9._,:\\[\\]-]+") || !uri.path().matches("/[^/?&]+")) {
+        if (!Stream.of(uri.hosts().split(",", -1)).allMatch(JdbcBackendProvider::isHost)
+                || !uri.path().matches("/[^/?&]+")) {
             throw new IllegalArgumentException("'" + uri
                     + "' does not name a host and a database: write postgresql://user:password@host:5432/database");
         }
@@ -54,11 +62,14 @@ public final class JdbcBackendProvider implements BackendProvider {
         set(properties, "password", uri.password());
         set(properties, "ApplicationName", "semaphore");
         set(properties, "sslmode", sslMode(uri));
-        set(properties, "sslrootcert", uri.text("ca", ""));
-        set(properties, "sslcert", uri.text("certificate", ""));
-        set(properties, "sslkey", uri.text("key", ""));
+        set(properties, "sslrootcert", file(uri, "ca"));
+        set(properties, "sslcert", file(uri, "certificate"));
+        set(properties, "sslkey", file(uri, "key"));
+        if (properties.containsKey("sslcert") != properties.containsKey("sslkey")) {
+            throw new IllegalArgumentException(
+                    "Settings 'certificate' and 'key' belong together: one of them is missing");
+        }
         set(properties, "tcpKeepAlive", "true");
-        set(properties, "targetServerType", uri.hosts().contains(",") ? "primary" : "");
         return backend(uri, self, Dialect.POSTGRESQL, "//" + uri.hosts() + uri.path(), properties);
     }
 
@@ -78,6 +89,23 @@ public final class JdbcBackendProvider implements BackendProvider {
         return mode;
     }
 
+    private static boolean isHost(String text) {
+        Matcher host = HOST.matcher(text);
+        return host.matches()
+                && (host.group("port") == null
+                        || (Integer.parseInt(host.group("port")) > 0 && Integer.parseInt(host.group("port")) < 65_536));
+    }
+
+    /** The driver would say at each call that it cannot read the file, and that the server does not answer. */
+    private static String file(BackendUri uri, String setting) {
+        String name = uri.text(setting, "");
+        if (!name.isEmpty() && !Files.isReadable(Path.of(name))) {
+            throw new IllegalArgumentException(
+                    "Setting '" + setting + "' is '" + name + "', it must be a file that can be read");
+        }
+        return name;
+    }
+
     private static void set(Properties properties, String name, String value) {
         if (!value.isEmpty()) {
             properties.setProperty(name, value);
@@ -90,6 +118,10 @@ public final class JdbcBackendProvider implements BackendProvider {
         dialect.loadDriver();
         if (dialect != Dialect.H2) {
             setTimeouts(properties, dialect, address, settings.timeout().toMillis());
+        }
+        if (dialect == Dialect.POSTGRESQL && authority(address).contains(",")) {
+            // By default the driver takes any of them, and a standby knows only what reached it.
+            properties.setProperty("targetServerType", "primary");
         }
         if (dialect == Dialect.POSTGRESQL && settings.poll().isZero()) {
             // A statement that waits for a lock does not notice that its connection was aborted, and takes a place.
@@ -113,11 +145,14 @@ public final class JdbcBackendProvider implements BackendProvider {
     private static void setTimeouts(Properties properties, Dialect dialect, String address, long longest) {
         boolean inMillis = dialect == Dialect.MARIADB;
         long whole = inMillis ? longest : longest / 1_000 + 1;
-        String authority = address.replaceFirst("^[a-z:]*//([^/]*).*", "$1");
-        long hosts = 1 + authority.chars().filter(each -> each == ',').count();
+        long hosts = 1 + authority(address).chars().filter(each -> each == ',').count();
         long part = longest / (hosts + 1) / (inMillis ? 1 : 1_000);
         set(properties, "connectTimeout", Long.toString(hosts == 1 ? whole : Math.max(1, part)));
         set(properties, "socketTimeout", Long.toString(whole));
+    }
+
+    private static String authority(String address) {
+        return address.replaceFirst("^[a-z:]*//([^/]*).*", "$1");
     }
 
     /** PostgreSQL's driver decodes the database once more, and takes a plus for a space. */

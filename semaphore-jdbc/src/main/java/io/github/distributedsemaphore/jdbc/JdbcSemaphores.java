@@ -18,7 +18,8 @@ import javax.sql.DataSource;
  * <p>A call borrows a connection for one or two statements, each of which commits by itself. While somebody waits, a client keeps
  * one more connection to listen on. The pool's own time-out is to be shorter than the setting {@code timeout}, five seconds by
  * default: a call that gets no connection in that time ends as {@link
- * io.github.distributedsemaphore.BackendUnavailableException}. The data source is not closed with the client. A data source that
+ * io.github.distributedsemaphore.BackendUnavailableException}. It has to lead to the server that accepts writes: with several hosts set
+ * the driver's {@code targetServerType=primary}. The data source is not closed with the client. A data source that
  * lends the connection of a running transaction, such as Spring's {@code TransactionAwareDataSourceProxy}, is not suited.
  *
  * <p>Thread-safe.
@@ -27,7 +28,7 @@ public final class JdbcSemaphores {
     private static final String LOSSES =
             "A restart keeps what the database keeps, and less if commits do not wait for the disk. A replica that"
                     + " takes over and lacks a grant lets a second holder in until the first one renews or its permit"
-                    + " ends. A synchronous replica lacks none: then a fail-over exposes nothing.";
+                    + " ends. A synchronous replica lacks none: then a fail-over exposes nothing, if its clock is not ahead.";
     private static final String BEHIND_A_POOLER =
             "Behind PgBouncer in transaction mode nobody is told of a change: set wakeup=poll there.";
 

@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcStore implements CasStore {
     private static final String NO_TABLE = "(SELECT '' AS name, '' AS state, 0 AS version)";
+    private static final String READ_ONLY = "25006";
+    private static final String NO_RIGHT = "42501";
     private static final Pattern SPECIAL = Pattern.compile("[\\x00-\\x1f%]");
     private static final Pattern ESCAPED = Pattern.compile("%(\\p{XDigit}{2})");
 
@@ -55,13 +57,19 @@ final class JdbcStore implements CasStore {
     private Entry read(Connection connection, String from, String name) throws SQLException {
         try (PreparedStatement select = prepared(connection, dialect.read(from), List.of(stored(name)));
                 ResultSet row = select.executeQuery()) {
-            row.next();
+            requireRow(row.next());
             return entry(row);
         } catch (SQLException e) {
             if (Dialect.isMissingTable(e) && !from.equals(NO_TABLE)) {
                 return read(connection, NO_TABLE, name);
             }
             throw e;
+        }
+    }
+
+    private static void requireRow(boolean isThere) throws SQLException {
+        if (!isThere) {
+            throw new SQLException("this server is a standby, which may be behind", READ_ONLY);
         }
     }
 
@@ -149,6 +157,14 @@ final class JdbcStore implements CasStore {
             try {
                 statement.execute(dialect.schema(table));
             } catch (SQLException e) {
+                if (Dialect.mayNotCreate(e)) {
+                    throw new SQLException(
+                            "there is no table '" + table + "', and this user may not make it (" + e.getMessage()
+                                    + "): let an operator run the script that JdbcSemaphores.schema(\"" + dialect.id()
+                                    + "\", \"" + table + "\") returns",
+                            NO_RIGHT,
+                            e);
+                }
                 if (!Dialect.isThereAlready(e)) {
                     throw e;
                 }
@@ -167,9 +183,13 @@ final class JdbcStore implements CasStore {
         Map<String, Entry> found = new HashMap<>();
         try (PreparedStatement select = connection.prepareStatement(dialect.list(table));
                 ResultSet row = select.executeQuery()) {
-            while (row.next()) {
-                found.put(named(row.getString(4)), entry(row));
-            }
+            requireRow(row.next());
+            do {
+                String name = row.getString(4);
+                if (name != null) {
+                    found.put(named(name), entry(row));
+                }
+            } while (row.next());
         } catch (SQLException e) {
             if (!Dialect.isMissingTable(e)) {
                 throw e;

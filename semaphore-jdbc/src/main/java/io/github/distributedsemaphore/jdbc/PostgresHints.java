@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -22,7 +23,11 @@ import org.slf4j.LoggerFactory;
  */
 final class PostgresHints implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresHints.class);
-    private static final int LISTEN_MILLIS = 1_000;
+    private static final Duration LISTEN = Duration.ofSeconds(1);
+
+    /** Nobody waits for that connection, and where connecting takes longer than a call it could never be had in the time of one. */
+    private static final Duration CONNECT = Duration.ofSeconds(10);
+
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(3);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -106,14 +111,15 @@ final class PostgresHints implements AutoCloseable {
 
     /** Listens until nobody has waited for a while. */
     private void listenOnce() throws SQLException {
-        Connection opened = connections.open(connections.deadline());
+        Connection opened = connections.open(connections.deadline(CONNECT));
         try {
             execute(opened, "LISTEN " + channel);
             // Whoever began to watch before has missed what was said until now.
             watched.keySet().forEach(hint -> hint.accept(CasStore.EVERYBODY));
             long lastWatched = System.nanoTime();
             while (!closed && System.nanoTime() - lastWatched < LINGER_NANOS) {
-                boolean heard = hear(opened);
+                // The driver bounds the wait for the first byte of a message only.
+                boolean heard = connections.bounded(opened, connections.deadline(LISTEN), this::hear);
                 // A later break has nothing to do with those before.
                 pauseNanos = FIRST_PAUSE_NANOS;
                 if (!heard) {
@@ -136,7 +142,8 @@ final class PostgresHints implements AutoCloseable {
         try {
             Class<?> type = Class.forName("org.postgresql.PGConnection");
             Method parameter = Class.forName("org.postgresql.PGNotification").getMethod("getParameter");
-            Object result = type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), LISTEN_MILLIS);
+            Object result =
+                    type.getMethod("getNotifications", int.class).invoke(on.unwrap(type), (int) LISTEN.toMillis());
             // Older drivers return null for none.
             Object[] heard = result == null ? new Object[0] : (Object[]) result;
             for (Object one : heard) {

@@ -5,18 +5,22 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -136,8 +140,48 @@ class JdbcBackendProviderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sslmode=verify-full", "sslmode=require", "sslmode=disable", "ca=ca.pem&sslmode=verify-ca"})
-    void eachModeIsTaken(String settings) {
-        SemaphoreClient.connect(TLS + settings).close();
+    @ValueSource(strings = {"sslmode=verify-full", "sslmode=require", "sslmode=disable", "ca=FILE&sslmode=verify-ca"})
+    void eachModeIsTaken(String settings, @TempDir Path folder) throws IOException {
+        Path file = Files.createFile(folder.resolve("ca.pem"));
+        SemaphoreClient.connect(TLS + settings.replace("FILE", file.toString())).close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "ca=FILE, must be a file that can be read",
+        "certificate=FILE&key=FILE, must be a file that can be read",
+        "certificate=THERE, belong together",
+        "key=THERE, belong together"
+    })
+    void whatCannotBeReadIsRefused(String settings, String message, @TempDir Path folder) throws IOException {
+        Path there = Files.createFile(folder.resolve("there"));
+        String uri = TLS
+                + settings.replace("FILE", folder.resolve("missing").toString()).replace("THERE", there.toString());
+        assertThatThrownBy(() -> SemaphoreClient.connect(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"db:54x2", "db:54320000", "db:65536", "db:0", "db:", "[::1", "::1", "a,,b", "a,b:x"})
+    void whatIsNoHostIsRefused(String hosts) {
+        assertThatThrownBy(() -> SemaphoreClient.connect("postgresql://" + hosts + "/app"))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"db", "db_1.example-a:65535", "[::1]:5432", "[fe80::1],10.0.0.1:5432", "a,b"})
+    void whatIsAHostIsTaken(String hosts) {
+        SemaphoreClient.connect("postgresql://" + hosts + "/app").close();
+    }
+
+    @Test
+    void aPasswordThatIsMissingIsAMatterOfAccess() {
+        String uri = PostgresServer.shared().uri("").replaceFirst("://([^:]+):[^@]+@", "://$1@");
+        try (SemaphoreClient client = SemaphoreClient.connect(uri)) {
+            assertThatThrownBy(() -> client.admin().names())
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("Correct user and password");
+        }
     }
 }

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
@@ -33,6 +34,10 @@ class PostgresHintsTest {
     private int failingStatement;
     /** Whether the server hears the command to listen, and breaks the connection at the next one. */
     private boolean breaks;
+
+    private Duration timeout = Duration.ofSeconds(5);
+    private boolean hangs;
+    private final CountDownLatch aborted = new CountDownLatch(1);
 
     private <T> T proxy(Class<T> type) {
         return type.cast(Proxy.newProxyInstance(
@@ -53,9 +58,19 @@ class PostgresHintsTest {
                             yield false;
                         }
                         case "getAutoCommit" -> true;
-                        case "getNotifications" -> new PGNotification[0];
+                        case "abort" -> {
+                            aborted.countDown();
+                            yield null;
+                        }
+                        case "getNotifications" -> {
+                            if (hangs) {
+                                aborted.await();
+                                throw new SQLException("the connection was aborted", "08006");
+                            }
+                            yield new PGNotification[0];
+                        }
                         case "unwrap" -> {
-                            if (breaks) {
+                            if (breaks || hangs) {
                                 yield proxy(PGConnection.class);
                             }
                             throw new SQLException("no notifications come in this test");
@@ -66,7 +81,7 @@ class PostgresHintsTest {
     }
 
     private PostgresHints hints(FailingThreads threads) {
-        Connections connections = new Connections(() -> proxy(Connection.class), Duration.ofSeconds(5), 1, "the test");
+        Connections connections = new Connections(() -> proxy(Connection.class), timeout, 1, "the test");
         return new PostgresHints(connections, "semaphores", threads);
     }
 
@@ -90,6 +105,20 @@ class PostgresHintsTest {
         BackendSession.Watch watch = hints.watch("jobs", heard::add);
 
         await("listens for the ninth time").atMost(Duration.ofSeconds(4)).until(() -> heard.size() >= 9);
+        watch.close();
+        hints.close();
+    }
+
+    /** As when a link falls silent in the middle of a message: the driver bounds the wait for its first byte only. */
+    @Test
+    void aConnectionThatFallsSilentWithinAMessageIsReplaced() {
+        hangs = true;
+        timeout = Duration.ofMillis(200);
+        PostgresHints hints = hints(new FailingThreads(0));
+
+        BackendSession.Watch watch = hints.watch("jobs", heard::add);
+
+        await("listens again").until(() -> heard.size() >= 2);
         watch.close();
         hints.close();
     }

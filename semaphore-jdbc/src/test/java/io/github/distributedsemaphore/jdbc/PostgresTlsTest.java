@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -105,8 +105,9 @@ class PostgresTlsTest {
     void aCertificateThatIsNotTrustedIsRefused() {
         try (SemaphoreClient client = client("&ca=" + folder.resolve("other.crt"))) {
             assertThatThrownBy(() -> client.admin().names())
-                    .isInstanceOf(SemaphoreException.class)
-                    .hasMessageContaining("SSL");
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("SSL")
+                    .hasMessageContaining("setting 'ca'");
         }
     }
 }

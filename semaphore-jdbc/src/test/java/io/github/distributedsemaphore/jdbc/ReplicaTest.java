@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -10,6 +11,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import java.time.Duration;
 import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
@@ -59,6 +61,43 @@ class ReplicaTest {
                 assertThat(third.slot()).isNotIn(first.slot(), second.slot());
                 assertThat(other.semaphore("jobs").availablePermits()).isZero();
             }
+        }
+    }
+
+    /** What a standby says may be out of date: a permit would seem lost, and a semaphore missing. */
+    @Test
+    void aStandbyAnswersNothing() throws Exception {
+        try (PostgresServer primary = PostgresServer.started();
+                PostgresServer standby = PostgresServer.replicaOf(primary);
+                SemaphoreClient client = SemaphoreClient.connect(primary.uri(""));
+                SemaphoreClient lost = SemaphoreClient.connect(standby.uri("?timeout=2s"))) {
+            client.admin().create("jobs", 2);
+            await("the replica has the semaphore")
+                    .atMost(PATIENCE)
+                    .until(() -> standby.query("SELECT name FROM semaphores").size() == 1);
+
+            for (ThrowingCallable question : List.<ThrowingCallable>of(
+                    () -> lost.admin().status("jobs"), () -> lost.admin().names(), () -> lost.ping(PATIENCE), () -> {
+                        var unused = lost.semaphore("jobs").tryAcquire();
+                    })) {
+                assertThatThrownBy(question)
+                        .isInstanceOf(BackendUnavailableException.class)
+                        .hasMessageContaining("standby");
+            }
+        }
+    }
+
+    /** The driver takes any server unless it is told to look for the one that accepts writes. */
+    @Test
+    void aJdbcUrlOfSeveralHostsLeadsToThePrimary() throws Exception {
+        try (PostgresServer primary = PostgresServer.started();
+                PostgresServer standby = PostgresServer.replicaOf(primary);
+                SemaphoreClient client = SemaphoreClient.connect(
+                        "jdbc:postgresql://127.0.0.1:" + standby.port() + ",127.0.0.1:" + primary.port() + "/"
+                                + PostgresServer.DATABASE + "?user=" + PostgresServer.USER + "&password="
+                                + PostgresServer.PASSWORD)) {
+            assertThat(client.admin().create("jobs", 1)).isTrue();
+            client.semaphore("jobs").acquire(PATIENCE).release();
         }
     }
 

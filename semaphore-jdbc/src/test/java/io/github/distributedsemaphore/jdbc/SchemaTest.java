@@ -47,7 +47,10 @@ class SchemaTest {
     @Test
     void theScriptAndFourRightsAreEnough() throws Exception {
         try (SemaphoreClient client = SemaphoreClient.connect(uri)) {
-            assertThatThrownBy(() -> client.admin().create("desks", 1)).isInstanceOf(BackendAccessException.class);
+            assertThatThrownBy(() -> client.admin().create("desks", 1))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("there is no table 'office.limits', and this user may not make it")
+                    .hasMessageContaining("JdbcSemaphores.schema(\"postgresql\", \"office.limits\")");
 
             server.execute(
                     JdbcSemaphores.schema("postgresql", "office.limits"),

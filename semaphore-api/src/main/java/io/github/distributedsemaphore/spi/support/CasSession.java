@@ -251,7 +251,7 @@ final class CasSession implements BackendSession {
         try {
             CasBackend.Outcome unused = change(null, backend.settings.timeout(), leaving);
             listed = false;
-        } catch (SemaphoreException e) {
+        } catch (RuntimeException e) {
             LOG.info("Semaphore '{}' could not be left in order, leases end by themselves: {}", name, e.toString());
         }
     }
