@@ -75,12 +75,12 @@ final class GuardedRunTest {
                 release);
     }
 
-    private static LocalRun runAtLeastASecond(
-            Verification whenAsked, Function<@Nullable Object, @Nullable Object> release)
+    private LocalRun runAtLeastASecond(
+            String script, Verification whenAsked, Function<@Nullable Object, @Nullable Object> release)
             throws IOException, InterruptedException {
         StringWriter err = new StringWriter();
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
-                SemaphoreClient client = SemaphoreClient.connect("scripted:");
+                SemaphoreClient client = SemaphoreClient.connect("scripted:?loseOn=" + folder.resolve("lose"));
                 PermitGroup held = client.semaphore("job").acquire(1)) {
             GuardedRun run = new GuardedRun(
                     "job",
@@ -89,7 +89,7 @@ final class GuardedRunTest {
                     signals,
                     new PrintWriter(err, true),
                     Duration.ofSeconds(1));
-            return new LocalRun(run.run(List.of("true")), err.toString());
+            return new LocalRun(run.run(List.of("sh", "-c", "cd '" + folder + "'; " + script)), err.toString());
         }
     }
 
@@ -97,7 +97,9 @@ final class GuardedRunTest {
 
     @Test
     void aLossThatTheBackendKnowsOfWhenTheCommandEndsIsOneOfItsTime() throws IOException, InterruptedException {
-        LocalRun run = runAtLeastASecond(Verification.LOST, unused -> List.of(ReleaseOutcome.WAS_LOST));
+        // The client hears of it when the command has ended.
+        LocalRun run = runAtLeastASecond(
+                "(sleep 0.2; : >lose) &", Verification.LOST, unused -> List.of(ReleaseOutcome.WAS_LOST));
 
         assertThat(run.code()).isEqualTo(ExitCodes.PERMIT_LOST);
         assertThat(run.err()).contains("before the command ended").hasLineCount(1);
@@ -106,7 +108,7 @@ final class GuardedRunTest {
     @Test
     void aLossThatTheReleaseTellsIsNoneOfTheTimeForWhichTheBackendSaidThatItWasHeld()
             throws IOException, InterruptedException {
-        LocalRun run = runAtLeastASecond(Verification.HELD, unused -> List.of(ReleaseOutcome.WAS_LOST));
+        LocalRun run = runAtLeastASecond("true", Verification.HELD, unused -> List.of(ReleaseOutcome.WAS_LOST));
 
         assertThat(run.code()).isZero();
         assertThat(run.err()).contains("after the command had ended").hasLineCount(1);
@@ -114,7 +116,7 @@ final class GuardedRunTest {
 
     @Test
     void aLossThatIsKnownIsNotForgottenIfTheReleaseFails() throws IOException, InterruptedException {
-        LocalRun run = runAtLeastASecond(Verification.LOST, unused -> {
+        LocalRun run = runAtLeastASecond("true", Verification.LOST, unused -> {
             throw new OutcomeUnknownException("no answer", null);
         });
 
