@@ -63,6 +63,9 @@ final class Bookkeeping {
         Replies replies = answer.replies();
         attempt.done(step);
         planner.committed(step);
+        if (step.join() || (step.extend() && step.base() > 0)) {
+            liveness.guarded();
+        }
         enterReleases(attempt, step, prepared.sent(), replies);
         enterTaken(attempt, step, prepared.sent(), replies);
         replies.requireReplicas();

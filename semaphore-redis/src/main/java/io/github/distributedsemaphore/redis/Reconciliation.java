@@ -49,8 +49,8 @@ final class Reconciliation {
         learnName(deadline);
         // Whether it stands in the queue is not known.
         CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
-        wire.ask(batch, deadline);
+        int left = batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+        Reply unused = wire.ask(batch, deadline).get(left);
         return wire.rearm(0, deadline).isMember();
     }
 

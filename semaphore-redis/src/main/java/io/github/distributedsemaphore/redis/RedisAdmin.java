@@ -195,6 +195,10 @@ final class RedisAdmin implements BackendAdmin {
                 throw Control.foreign(layout);
             }
             CommandBatch transaction = new CommandBatch().multi();
+            if (replicas.needed() > 0 && found.map().isEmpty()) {
+                // For replicas to confirm: on a connection that has written nothing each of them counts.
+                transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, "0");
+            }
             transaction.add(RedisVerb.DEL, layout.control(), layout.waiters());
             if (RedisLayout.FORMER_FORMAT.equals(found.map().get(RedisLayout.FORMAT_FIELD))) {
                 layout.formerKeys().forEach(key -> transaction.add(RedisVerb.DEL, key));

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.RedisWire;
+import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -429,17 +430,37 @@ final class RedisExchange {
         }
     }
 
-    /** Gives up the place in the queue, and what was given to the session for it. */
+    /**
+     * Gives up the place in the queue, and what was given to the session for it. If this fails, the session may stand there still, and
+     * hears what is meant for others.
+     */
     void leaveQueue() {
         boolean queued = planner.isQueued();
         if (queued) {
-            CommandBatch batch = new CommandBatch();
-            batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
-            wire.ask(batch, connections.callDeadline());
+            leaveQueue(connections.callDeadline());
         }
         planner.forgetPlace();
         if (queued || ledger.hasOffers()) {
             giveBackUnwanted(queued, connections.callDeadline());
+        }
+    }
+
+    private void leaveQueue(Deadline deadline) {
+        CommandBatch batch = new CommandBatch();
+        int left = batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
+        try {
+            Reply unused = wire.ask(batch, deadline).get(left);
+        } catch (MovedException e) {
+            wire.disarm();
+            if (deadline.isPast(System.nanoTime())) {
+                throw e;
+            }
+            Pause.until(RedisConnections.soon());
+            leaveQueue(deadline);
+        } catch (WireException e) {
+            // It may be done yet: the next exchange makes sure.
+            noReplyOnLast();
+            throw e;
         }
     }
 

@@ -184,10 +184,14 @@ final class RedisLiveness {
         extend(batch, client, deadline);
         if (exists) {
             batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "KEEPTTL");
-            unguarded = false;
         } else {
             batch.add(RedisVerb.SET, layout.renewalOf(client), deadline, "XX", "KEEPTTL");
         }
+    }
+
+    /** A transaction was done that writes the key of renewals. */
+    void guarded() {
+        unguarded = false;
     }
 
     /** GT, so that a worse idea of the server's clock never takes back what was promised. */
@@ -354,7 +358,8 @@ final class RedisLiveness {
      */
     private void keepRecords() {
         try {
-            connections.change(layout.what(), layout.control(), (wire, deadline) -> {
+            Deadline end = Deadline.after(System.nanoTime(), settings.renewal());
+            connections.change(layout.what(), layout.control(), end, (wire, deadline) -> {
                 new RedisPruning(layout, wire).sweep(deadline);
                 return true;
             });

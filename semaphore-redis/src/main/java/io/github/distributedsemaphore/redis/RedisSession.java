@@ -60,6 +60,9 @@ final class RedisSession implements BackendSession {
     private final AtomicBoolean listening = new AtomicBoolean();
     private volatile @Nullable Runnable hintOfEngine;
 
+    /** Whether no caller waits any more, and the place in the queue could not be given up. */
+    private volatile boolean leaving;
+
     /** Not longer than an exchange may take, so that a look that is planned already comes before its time is over. */
     private final long lookMillis;
 
@@ -209,7 +212,22 @@ final class RedisSession implements BackendSession {
 
     @Override
     public Renewal renew(Collection<Hold> holds) {
-        return liveness.renew(holds);
+        Renewal renewal = liveness.renew(holds);
+        if (leaving) {
+            // A place of a client that holds nothing ends with its lease.
+            listener.execute(this::leaveQueue);
+        }
+        return renewal;
+    }
+
+    /** No caller waits here any more; a call that came meanwhile goes to the next in the queue. */
+    private void leaveQueue() {
+        quietly(() -> {
+            if (leaving) {
+                exchange.leaveQueue();
+                leaving = false;
+            }
+        });
     }
 
     @Override
@@ -230,6 +248,7 @@ final class RedisSession implements BackendSession {
             listen(own, layout.channelOf(liveness.client()), deadline);
             liveness.ledger().listens();
         }
+        leaving = false;
         hintOfEngine = hint;
         listen(everybody, layout.channelOfAll(), deadline);
         AtomicBoolean open = new AtomicBoolean(true);
@@ -237,9 +256,9 @@ final class RedisSession implements BackendSession {
             if (open.compareAndSet(true, false)) {
                 hintOfEngine = null;
                 channels.forget(layout.channelOfAll(), everybody);
-                // No caller waits here any more; a call that came meanwhile goes to the next in the queue.
+                leaving = true;
                 if (!ended.get()) {
-                    quietly(exchange::leaveQueue);
+                    leaveQueue();
                 }
             }
         };

@@ -123,6 +123,47 @@ class ServerTest {
         takeOne(session);
     }
 
+    /** As a name or a proxy does when another server has become the primary. The connections to the former one stay. */
+    @Test
+    void aServerThatBecameAReplicaIsLeftForTheOneThatItsAddressLeadsTo() {
+        try (RedisServer next = RedisServer.start();
+                Relay relay = new Relay(server.uri())) {
+            assertThat(at(next.uri()).admin().create("jobs", 3)).isTrue();
+            session();
+            BackendSession session = redis.session(at(relay.uri()), "jobs", new Redis.Ear());
+            Hold unused = takeOne(session);
+            redis.commands().replicaof("127.0.0.1", 1);
+            relay.redirect(next.uri());
+
+            await().ignoreExceptionsInstanceOf(BackendUnavailableException.class)
+                    .until(() -> take(session, 1) instanceof Answer.Granted);
+            redis.commands().replicaofNoOne();
+        }
+    }
+
+    private SemaphoreBackend at(String address) {
+        String uri = redis.uri().replace(server.uri(), address);
+        return redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("")));
+    }
+
+    /** Or else releases would be told to this client alone, for as long as it holds something. */
+    @Test
+    void aPlaceInTheQueueThatCouldNotBeGivenUpIsGivenUpAfterARenewal() {
+        BackendSession leaving = session();
+        List<Hold> held = takeHolds(leaving, 3);
+        assertThat(Redis.await(leaving, 1).answers()).containsExactly(Answer.FULL);
+        BackendSession.Watch watch = leaving.watch(() -> {});
+        redis.commands().configSet("min-replicas-to-write", "1");
+        watch.close();
+        redis.commands().configSet("min-replicas-to-write", "0");
+        String queue = redis.layout("jobs").waiters();
+        assertThat(redis.commands().zcard(queue)).isEqualTo(1);
+
+        assertThat(leaving.renew(held).lost()).isEmpty();
+
+        await().until(() -> redis.commands().zcard(queue) == 0);
+    }
+
     @Test
     void aServerThatWantsReplicasAndHasNoneIsUnavailable() {
         BackendSession session = session();

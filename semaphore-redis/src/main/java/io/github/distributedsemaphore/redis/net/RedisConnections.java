@@ -244,7 +244,11 @@ public final class RedisConnections implements AutoCloseable {
      * @param key on whose server
      */
     public <T> T change(String what, String key, Operation<T> operation) {
-        Deadline deadline = callDeadline();
+        return change(what, key, callDeadline(), operation);
+    }
+
+    /** The same within another time than that of a call. */
+    public <T> T change(String what, String key, Deadline deadline, Operation<T> operation) {
         try {
             while (true) {
                 T result = tried(key, operation, deadline);

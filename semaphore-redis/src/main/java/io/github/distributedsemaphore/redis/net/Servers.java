@@ -30,13 +30,17 @@ public interface Servers {
 
     /**
      * Looks whether another server leads by now, if an error is one that a server gives when it has lost the others. Does not wait, and
-     * the error stays what it is.
+     * the error stays what it is. Of one server the name or the proxy may lead to another one by now, if it has become a replica.
      *
      * @param error what a server answered
      * @param from which one
      * @param left is called, on any thread, if connections to that server are to be closed
      */
-    default void doubt(String error, HostAndPort from, Runnable left) {}
+    default void doubt(String error, HostAndPort from, Runnable left) {
+        if (error.startsWith("READONLY") || error.startsWith("MASTERDOWN")) {
+            left.run();
+        }
+    }
 
     /**
      * Asks several servers that should know the same, all at once: one that does not answer must not hold up the others.
