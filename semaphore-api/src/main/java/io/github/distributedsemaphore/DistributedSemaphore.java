@@ -93,8 +93,8 @@ public interface DistributedSemaphore {
     Optional<Permit> tryAcquire(Duration maxWait) throws InterruptedException;
 
     /**
-     * Takes several permits together, all or none, waiting as long as it takes. Threads of this client that come later
-     * do not overtake it; other clients may.
+     * Takes several permits together, all or none, waiting as long as it takes. Threads of this client that come later and wait
+     * do not overtake it; a call with a time limit has one attempt when that is over, and other clients may overtake it.
      *
      * @param permits how many, from 1 to the limit
      * @return the permits

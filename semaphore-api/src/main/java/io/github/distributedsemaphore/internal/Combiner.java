@@ -250,7 +250,7 @@ final class Combiner {
         try {
             return step.perform();
         } catch (RuntimeException | Error e) {
-            LOG.error("A step of the semaphore client failed", e);
+            bug("A step of the semaphore client failed", e);
             return NOTHING;
         }
     }
@@ -259,7 +259,7 @@ final class Combiner {
         try {
             return step.begin();
         } catch (RuntimeException | Error e) {
-            LOG.error("A step of the semaphore client failed", e);
+            bug("A step of the semaphore client failed", e);
             return CompletableFuture.completedFuture(NOTHING);
         }
     }
@@ -268,7 +268,16 @@ final class Combiner {
         try {
             rest.run();
         } catch (RuntimeException | Error e) {
-            LOG.error("What follows from a step of the semaphore client failed", e);
+            bug("What follows from a step of the semaphore client failed", e);
+        }
+    }
+
+    /** A log that throws too, for want of memory perhaps, must not keep the step from its end: nobody would go on. */
+    private static void bug(String what, Throwable failure) {
+        try {
+            LOG.error(what, failure);
+        } catch (RuntimeException | Error e) {
+            // Nothing is left to be told.
         }
     }
 

@@ -344,10 +344,9 @@ final class EngineClient implements SemaphoreClient {
             } finally {
                 // Or else an error, for want of memory, would have been the last look.
                 looking.set(false);
-            }
-            boolean more = entries.values().stream().anyMatch(entry -> entry.used != null);
-            if (more) {
-                lookLater();
+                if (entries.values().stream().anyMatch(entry -> entry.used != null)) {
+                    lookLater();
+                }
             }
         }
     }

@@ -10,16 +10,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What goes to the backend, and what follows from its answers. Guarded by the coordinator's lock, but for the steps that
  * {@link #next} returns: of those one runs at a time, and each returns what is to be done under the lock.
  */
 final class Exchanges implements Combiner.Work {
-    private static final Logger LOG = LoggerFactory.getLogger(Exchanges.class);
-
     private final String name;
     private final WaitQueue queue;
     private final PendingWork work;
@@ -134,8 +130,8 @@ final class Exchanges implements Combiner.Work {
             RuntimeException failure = Failures.ofBackend(name, e);
             return () -> outage.stillUnresolved(batch, failure);
         }
-        LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", name);
         return () -> {
+            outage.resolved();
             work.resolved();
             // What it granted it granted then. What was sent to find that out decided nothing.
             settle(batch, result.toBuilder().sent(batch.sent()).build());
@@ -235,6 +231,7 @@ final class Exchanges implements Combiner.Work {
             call.answered();
             allGranted &= answer(call, result.answers().get(i), batch, result);
         }
+        work.answered();
         slots.forgetLost();
         if (allGranted && !batch.calls().isEmpty()) {
             work.ask();

@@ -30,6 +30,12 @@ final class Outage {
     /** Why the backend was away when it was asked last; null while it answers. */
     private @Nullable RuntimeException reason;
 
+    /**
+     * Whether nobody has asked since a retry was due: the outage may be over. The next call has its own time, and is told the reason only
+     * if it gets no answer either.
+     */
+    private boolean old;
+
     /** Why the outcome of the exchange that is found out is unknown; null if there is none. */
     private @Nullable RuntimeException whyUnknown;
 
@@ -71,6 +77,7 @@ final class Outage {
      */
     void failed(PendingWork.Batch batch, RuntimeException failure, boolean current) {
         batch.calls().forEach(AcquireCall::answered);
+        work.answered();
         if (!current) {
             batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
             batch.failAttempts(queue.isClosed() ? Failures.closed(name) : failure);
@@ -83,7 +90,7 @@ final class Outage {
             waitOn(batch, failure);
         } else {
             logUnknown(failure);
-            if (reason == null) {
+            if (!isOn()) {
                 since = batch.sent();
             }
             whyUnknown = failure;
@@ -137,10 +144,16 @@ final class Outage {
     /** The session ended before the batch was sent: what it held is gone, what it wants goes into the next one. */
     void notSent(PendingWork.Batch batch) {
         batch.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+        work.answered();
         for (AcquireCall call : batch.calls()) {
             call.answered();
             if (!call.isDone() && call.isOnce()) {
-                queue.add(call);
+                RuntimeException refusal = queue.refusal();
+                if (refusal == null) {
+                    queue.add(call);
+                } else {
+                    call.fail(refusal);
+                }
             }
         }
         work.ask();
@@ -160,6 +173,12 @@ final class Outage {
         unconfirmed(work.pending(), failure);
         waitOn(batch, failure);
         retryLater();
+    }
+
+    /** It is found out. */
+    void resolved() {
+        combiner.lock.wakeAfterwards(
+                () -> LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", name));
     }
 
     private void logUnknown(RuntimeException e) {
@@ -189,10 +208,11 @@ final class Outage {
     // The backend does not answer
 
     private void began(long sent, RuntimeException failure) {
-        if (reason == null) {
+        if (!isOn()) {
             since = sent;
         }
         reason = failure;
+        old = false;
         work.pause();
         retries.failed();
         try {
@@ -206,6 +226,7 @@ final class Outage {
     void over() {
         whyUnknown = null;
         retried = 0;
+        old = false;
         if (reason != null) {
             reason = null;
             work.resume();
@@ -219,7 +240,7 @@ final class Outage {
     }
 
     boolean isOn() {
-        return reason != null;
+        return reason != null && !old;
     }
 
     /**
@@ -232,7 +253,7 @@ final class Outage {
         }
         boolean othersAnswered = answersBefore != retries.answers;
         answersBefore = retries.answers;
-        if ((reason == null || othersAnswered) && retried > 0) {
+        if ((!isOn() || othersAnswered) && retried > 0) {
             Environment.Timer unused = combiner.later(this::join, retries.pause(retried));
         } else {
             join();
@@ -252,14 +273,14 @@ final class Outage {
         retried = Math.min(retried + 1, Retries.MOST_DOUBLINGS);
         work.retry();
         if (!queue.isAnyoneWaiting() && !work.isAnythingOwed()) {
-            // Nobody asks any more, so nobody would hear of its end: the next call has its own time.
-            reason = null;
+            // Nobody asks any more, so nobody would hear of its end.
+            old = true;
         }
     }
 
     /** A call begins to wait. */
     void arrived() {
-        if (reason != null) {
+        if (isOn()) {
             checkPatience();
         }
     }
@@ -304,7 +325,7 @@ final class Outage {
 
     private void patienceMayBeOver() {
         checkPlanned = false;
-        if (reason != null) {
+        if (isOn()) {
             failImpatient();
         }
     }

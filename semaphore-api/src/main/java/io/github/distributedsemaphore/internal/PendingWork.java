@@ -40,7 +40,7 @@ final class PendingWork {
     /** The backend does not answer: it is not asked for waiting callers before the next {@link #retry}. */
     private boolean paused;
 
-    /** The calls that the last exchange was for. */
+    /** The calls that the exchange under way is for. */
     private List<AcquireCall> asked = List.of();
 
     /** What else is to be done at the backend, such as to close an old session. */
@@ -196,6 +196,11 @@ final class PendingWork {
             }
         }
         return false;
+    }
+
+    /** No exchange is under way any more: its calls are forgotten, with their threads and futures. */
+    void answered() {
+        asked = List.of();
     }
 
     /** When the turn of the others is over, after which there is something to ask; never if there is nothing. */

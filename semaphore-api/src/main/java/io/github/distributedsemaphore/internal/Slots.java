@@ -69,7 +69,7 @@ final class Slots {
     // Granted
 
     /**
-     * The backend granted slots to a call. If that has ended meanwhile, they pass to the next, or go back. The caller has them
+     * The backend granted slots to a call. If that has ended meanwhile, or the client takes no more permits, they pass to the next, or go back. The caller has them
      * {@linkplain #watchOver watched over}, after all calls have their answers.
      *
      * @param sent when that was asked for
@@ -86,7 +86,8 @@ final class Slots {
             news.add(taken);
             sure &= !isLostEarly(taken);
         }
-        if (sure && !call.isDone() && !queue.isClosed()) {
+        RuntimeException refusal = queue.refusal();
+        if (sure && !call.isDone() && refusal == null) {
             queue.remove(call);
             List<HeldPermit> permits = new ArrayList<>(news.size());
             for (SlotHold hold : news) {
@@ -97,7 +98,7 @@ final class Slots {
             return;
         }
         if (!call.isDone() && call.isOnce()) {
-            call.fail(queue.isClosed() ? Failures.closed(owner.name()) : Failures.late(owner.name()));
+            call.fail(refusal == null ? Failures.late(owner.name()) : refusal);
         }
         news.stream().filter(hold -> !isLostEarly(hold)).forEach(hold -> place(hold, sent));
     }

@@ -296,4 +296,14 @@ class ClosingTest {
         assertThatThrownBy(sent::join).hasCauseInstanceOf(SemaphoreClosedException.class);
         assertThat(other.free()).as("what was granted meanwhile goes back").isEqualTo(1);
     }
+
+    @Test
+    void anAttemptOnItsWayWhenTheClientStopsAcquiringIsRefused() {
+        Stage stage = new Stage(1);
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.after("exchange", stage.client::stopAcquiring);
+        stage.settle();
+        assertThatThrownBy(attempt::join).hasCauseInstanceOf(SemaphoreClosedException.class);
+        assertThat(stage.free()).isEqualTo(1);
+    }
 }

@@ -167,6 +167,29 @@ class OutageTest {
         assertThat(waiting).isCompleted();
     }
 
+    /** The time of each call is over before the server is given up, so that none hears of it while it waits. */
+    @Test
+    void anOutageThatGoesOnIsToldToCallsThatLeaveGaps() {
+        Stage stage = new Stage(1);
+        for (int i = 0; i < 2; i++) {
+            stage.before("open", () -> {
+                stage.passMillis(2_000);
+                throw down;
+            });
+        }
+        CompletableFuture<Permit> first = stage.semaphore.acquireAsync(Duration.ofSeconds(1));
+        stage.passMillis(3_000);
+        assertThat(failureOf(first)).isInstanceOf(SemaphoreTimeoutException.class);
+        stage.passMillis(10_000);
+
+        CompletableFuture<Permit> second = stage.semaphore.acquireAsync(Duration.ofSeconds(1));
+        stage.passMillis(3_000);
+
+        assertThat(failureOf(second))
+                .isInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContaining("the link is cut");
+    }
+
     @Test
     void aReleaseDuringAnOutageIsToldAtOnceAndDoneAfterItWithoutFurtherCalls() {
         Stage stage = new Stage(1);
