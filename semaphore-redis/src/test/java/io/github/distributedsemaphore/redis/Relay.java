@@ -56,8 +56,13 @@ final class Relay implements AutoCloseable {
 
     /** Ends the present connections; from now on it leads to another server. */
     void redirect(String address) {
-        server = addressOf(address);
+        redirectNew(address);
         lines.forEach(Line::end);
+    }
+
+    /** New connections lead to another server; the present ones stay. */
+    void redirectNew(String address) {
+        server = addressOf(address);
     }
 
     int port() {

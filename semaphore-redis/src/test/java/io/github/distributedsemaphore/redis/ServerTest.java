@@ -131,10 +131,14 @@ class ServerTest {
             assertThat(at(next.uri()).admin().create("jobs", 3)).isTrue();
             session();
             BackendSession session = redis.session(at(relay.uri()), "jobs", new Redis.Ear());
-            Hold unused = takeOne(session);
+            Hold hold = takeOne(session);
+            assertThat(session.renew(List.of(hold)).lost()).isEmpty();
             redis.commands().replicaof("127.0.0.1", 1);
-            relay.redirect(next.uri());
+            relay.redirectNew(next.uri());
 
+            // The other server knows nothing of it.
+            await().ignoreExceptionsInstanceOf(BackendUnavailableException.class)
+                    .until(() -> session.renew(List.of(hold)).lost().contains(hold));
             await().ignoreExceptionsInstanceOf(BackendUnavailableException.class)
                     .until(() -> take(session, 1) instanceof Answer.Granted);
             redis.commands().replicaofNoOne();
