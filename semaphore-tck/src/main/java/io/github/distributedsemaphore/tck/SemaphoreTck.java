@@ -25,12 +25,14 @@ import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
 import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
+import io.github.distributedsemaphore.tck.rules.CrowdRules;
 import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.FencingRules;
 import io.github.distributedsemaphore.tck.rules.HygieneRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.InspectionRules;
 import io.github.distributedsemaphore.tck.rules.InterruptRules;
+import io.github.distributedsemaphore.tck.rules.LeavingRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.ResizeRules;
@@ -84,6 +86,24 @@ public abstract class SemaphoreTck implements HarnessSource {
     public class Contention extends ContentionRules {
         /** For JUnit. */
         public Contention() {}
+    }
+
+    /** See {@link LeavingRules}. */
+    @Nested
+    @DisplayName("2 Leaving")
+    @Tag("leaving")
+    public class Leaving extends LeavingRules {
+        /** For JUnit. */
+        public Leaving() {}
+    }
+
+    /** See {@link CrowdRules}. */
+    @Nested
+    @DisplayName("2 Crowd")
+    @Tag("crowd")
+    public class Crowd extends CrowdRules {
+        /** For JUnit. */
+        public Crowd() {}
     }
 
     /** See {@link TimeoutRules}. */

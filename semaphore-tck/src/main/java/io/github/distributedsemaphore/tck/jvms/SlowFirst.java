@@ -27,6 +27,8 @@ public final class SlowFirst implements ClassOrderer {
             "FaultHistory",
             "FailOver",
             "Resize",
+            "Crowd",
+            "Leaving",
             "Async",
             "Interrupt",
             "Safety",

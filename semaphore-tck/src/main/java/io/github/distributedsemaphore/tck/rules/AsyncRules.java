@@ -341,4 +341,40 @@ public abstract class AsyncRules {
                 .containsExactly(ReleaseOutcome.RELEASED, ReleaseOutcome.RELEASED);
         tck.assertFree(name, 3);
     }
+
+    @Test
+    @Rule({"10.1", "4.1", "4.4"})
+    void whatIsNotHeldAnyMoreIsAnsweredWithoutBlockingToo(TckFixture tck) {
+        String name = tck.create(3);
+        PermitGroup group = tck.home().semaphore(name).tryAcquire(2).orElseThrow();
+        assertThat(settled(tck, group.verifyAsync())).as("a group that is held").isEqualTo(Verification.HELD);
+        group.permits().get(0).release();
+        assertThat(settled(tck, group.verifyAsync()))
+                .as("a group of which one permit was released")
+                .isEqualTo(Verification.RELEASED);
+        assertThat(settled(tck, group.releaseAsync()))
+                .as("the release of a group of which one permit was released")
+                .containsExactly(ReleaseOutcome.ALREADY_RELEASED, ReleaseOutcome.RELEASED);
+        assertThat(settled(tck, group.permits().get(0).releaseAsync()))
+                .as("a second release")
+                .isEqualTo(ReleaseOutcome.ALREADY_RELEASED);
+        assertThat(settled(tck, group.releaseAsync()))
+                .as("a second release of a group")
+                .containsOnly(ReleaseOutcome.ALREADY_RELEASED);
+        tck.assertFree(name, 3);
+        SemaphoreClient dying = tck.client();
+        Permit lost = tck.take(dying.semaphore(name), 1).get(0);
+        dying.abort();
+        assertThat(settled(tck, lost.releaseAsync()))
+                .as("the release of a permit that was lost")
+                .isEqualTo(ReleaseOutcome.WAS_LOST);
+        assertThat(settled(tck, lost.verifyAsync()))
+                .as("a permit that was lost")
+                .isEqualTo(Verification.LOST);
+    }
+
+    private static <T> T settled(TckFixture tck, CompletableFuture<T> future) {
+        tck.await("a call without blocking has its outcome", future::isDone);
+        return future.join();
+    }
 }

@@ -6,14 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -114,6 +117,36 @@ public abstract class ClosingRules {
                     .isInstanceOf(SemaphoreClosedException.class);
         }
         tck.assertFree(name, 1);
+    }
+
+    /** Its shutdown goes on: what is held is renewed until it is released, and the rest goes back with the close. */
+    @Test
+    @Rule({"3.7", "2.3"})
+    void aClientThatStoppedAcquiringRenewsItsPermitsAndReturnsThemWhenItIsClosed(TckFixture tck) {
+        String name = tck.create(3);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        long since = System.nanoTime();
+        List<Permit> held = tck.take(semaphore, 3);
+        Duration validity = tck.validity(held.get(0).validUntil());
+        leaving.stopAcquiring();
+        if (tck.has(Capability.LEASE) && LongHolds.hasTimeForALease(tck)) {
+            tck.await(
+                    "a client that stopped acquiring renews its permits",
+                    tck.guarantees().detectionMax(),
+                    () -> semaphore.statistics().renewals() > 0);
+        }
+        tck.abortIfStoodStill(validity, since);
+        assertThat(held.get(0).release())
+                .as("a release by a client that stopped acquiring")
+                .isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(semaphore.availablePermits())
+                .as("free permits, as a client sees them that stopped acquiring")
+                .isEqualTo(1);
+        leaving.close();
+        assertThat(tck.home().semaphore(name).tryAcquire(3))
+                .as("all permits of a client that stopped acquiring are free when its close returned")
+                .isPresent();
     }
 
     private static <T> T joined(TckFixture tck, CompletableFuture<T> future) throws Exception {

@@ -20,12 +20,14 @@ import io.github.distributedsemaphore.tck.rules.AdministrationRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
 import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
+import io.github.distributedsemaphore.tck.rules.CrowdRules;
 import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.FencingRules;
 import io.github.distributedsemaphore.tck.rules.HygieneRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.InspectionRules;
 import io.github.distributedsemaphore.tck.rules.InterruptRules;
+import io.github.distributedsemaphore.tck.rules.LeavingRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.ResizeRules;
@@ -78,6 +80,8 @@ final class Sections {
 
     static class Interrupt extends InterruptRules implements Source {}
 
+    static class Leaving extends LeavingRules implements Source {}
+
     static class Liveness extends LivenessRules implements Source {}
 
     static class Renewal extends RenewalRules implements Source {}
@@ -91,6 +95,8 @@ final class Sections {
     static class Safety extends SafetyRules implements Source {}
 
     static class Contention extends ContentionRules implements Source {}
+
+    static class Crowd extends CrowdRules implements Source {}
 
     static class Task extends TaskRules implements Source {}
 
