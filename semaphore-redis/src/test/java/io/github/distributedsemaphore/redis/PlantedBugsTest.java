@@ -122,7 +122,7 @@ class PlantedBugsTest {
                     "3.13",
                     "rides out outage 2",
                     "Outage.java",
-                    "if (reason == null) { since = sent; }",
+                    "if (!isOn()) { since = sent; }",
                     "if (since == 0) { since = sent; }"),
             engine(
                     "renewals go on with nothing held",

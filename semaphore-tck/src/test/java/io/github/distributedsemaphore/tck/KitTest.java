@@ -13,7 +13,10 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
+import io.github.distributedsemaphore.memory.ServerSession;
+import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
@@ -591,5 +594,55 @@ class KitTest {
                         .get("state")
                         .getAsString())
                 .isEqualTo("untested");
+    }
+
+    @Test
+    void aRunThatCannotStartLeavesNoReportOfTheRunBefore(@TempDir Path folder) throws IOException {
+        Path reports = Files.createDirectories(folder.resolve("CannotConnect"));
+        Path before = Files.writeString(reports.resolve("conformance.txt"), "all rules passed");
+
+        run(CannotConnect.class, Map.of("tck.reports", folder.toString(), "tck.report", "false"));
+        assertThat(before).as("the report, after a run that makes none").exists();
+        run(CannotConnect.class, Map.of("tck.reports", folder.toString()));
+        assertThat(before).doesNotExist();
+    }
+
+    /** What is released is not free before the lease of its client ends, two seconds later. */
+    static class Leaks extends Case {
+        @Override
+        public SemaphoreTckHarness harness() {
+            return new MemoryHarness(new ProbedServer(Duration.ofSeconds(2), MemoryServer.ALL) {
+                @Override
+                protected MemorySemaphore newSemaphore() {
+                    return new MemorySemaphore() {
+                        @Override
+                        protected boolean giveBack(ServerSession session, Hold hold) {
+                            return isHeld(session, hold);
+                        }
+                    };
+                }
+            });
+        }
+
+        @Test
+        @Rule("10.2")
+        void leaks(TckFixture tck) {
+            String name = tck.create(1);
+            tck.take(tck.home().semaphore(name), 1).get(0).release();
+            tck.assertFree(name, 1);
+        }
+    }
+
+    @Test
+    void whatOnlyTheEndOfALeaseFreesIsALostPermit() {
+        Map<String, String> patiently = Map.of("tck.report", "false", "tck.patience", "20s");
+        run(Leaks.class, patiently)
+                .assertThatEvents()
+                .haveExactly(
+                        1,
+                        event(
+                                test(),
+                                EventConditions.finishedWithFailure(
+                                        message(text -> text.startsWith("[10.2] lost permits: only 0 of 1")))));
     }
 }

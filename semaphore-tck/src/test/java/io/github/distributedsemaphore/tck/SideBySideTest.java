@@ -238,4 +238,17 @@ class SideBySideTest {
                 .hasMessageContaining("SideBySideTest$Hanging$Deaf.waitsForEver");
         assertThat(message(ended.get("SideBySideTest$Hanging"))).startsWith("a JVM of the kit ended with 3");
     }
+
+    /** It would say of rules that did not run that they passed. */
+    @Test
+    void aRunThatDoesNotComeToItsEndLeavesNoReportOfTheRunBefore() throws IOException {
+        Path reports = Files.createDirectories(folder.resolve("Hanging"));
+        for (String ending : List.of("json", "txt", "html")) {
+            Files.writeString(reports.resolve("conformance." + ending), "of the run before");
+        }
+
+        run(Hanging.class);
+
+        assertThat(reports).isDirectoryNotContaining("glob:**conformance.*");
+    }
 }

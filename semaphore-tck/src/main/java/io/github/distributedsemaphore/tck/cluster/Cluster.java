@@ -29,6 +29,16 @@ public interface Cluster extends AutoCloseable {
     Node leaderOf(String semaphore);
 
     /**
+     * Tells whether one node decides about all of a semaphore. Where each decides about a part, such as some of its slots, a fault of any
+     * node may have another one take over what it decided about, and {@link #leaderOf} does not show it.
+     *
+     * @return true by default
+     */
+    default boolean hasOneLeader() {
+        return true;
+    }
+
+    /**
      * Returns what clients on a host connect to.
      *
      * @param client the host

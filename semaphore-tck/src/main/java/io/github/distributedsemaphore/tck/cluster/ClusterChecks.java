@@ -1,5 +1,8 @@
 package io.github.distributedsemaphore.tck.cluster;
 
+import io.github.distributedsemaphore.guarantees.Capability;
+import io.github.distributedsemaphore.guarantees.Exposure;
+import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.tck.cluster.ClusterFigures.Strike;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
@@ -7,37 +10,79 @@ import io.github.distributedsemaphore.tck.history.Operation;
 import io.github.distributedsemaphore.tck.history.Violation;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
-/** What counts as wrong in a history of a cluster. */
+/**
+ * What counts as wrong in a history of a cluster. Where the backend declares that a strike may have two in one slot, they are not wrong if
+ * the second one came because of the strike, and both held for no longer than declared. A slot above the limit is wrong; but there a
+ * leader that is replaced may take the last change of the limit with it.
+ */
 final class ClusterChecks {
     private static final String RISING_EPOCHS = "7.1";
     private static final long FORGETTING_NANOS = Duration.ofSeconds(1).toNanos();
 
-    private ClusterChecks() {}
+    private final Guarantees guarantees;
+    private final ClusterFault fault;
+    private final boolean oneLeader;
+    /** Those that may have two in one slot. */
+    private final List<Strike> exposing;
 
     /**
-     * Where the fault may have two in one slot they are not wrong. A slot above the limit is; but there a leader that is replaced may
-     * take the last change of the limit with it.
+     * Judges by what a backend declares.
+     *
+     * @param fault what struck
+     * @param oneLeader whether one node decides about all of a semaphore, so that the strikes tell whether another one took over
+     * @param strikes when it struck
      */
-    static List<Violation> violations(History history, boolean fencing, boolean exposed, List<Strike> strikes) {
-        return exposed
-                ? HistoryChecks.violationsButOverlaps(forgetful(history, strikes), fencing).stream()
-                        .filter(violation -> !isOfReplacedNode(violation, strikes))
-                        .toList()
-                : HistoryChecks.violationsButRefusals(history, fencing);
+    ClusterChecks(Guarantees guarantees, ClusterFault fault, boolean oneLeader, List<Strike> strikes) {
+        this.guarantees = guarantees;
+        this.fault = fault;
+        this.oneLeader = oneLeader;
+        this.exposing = strikes.stream()
+                .filter(strike -> exposures(strike).findAny().isPresent())
+                .toList();
     }
 
-    private static History forgetful(History history, List<Strike> strikes) {
+    List<Violation> violations(History history) {
+        return HistoryChecks.violationsButRefusals(
+                        forgetful(history), guarantees.has(Capability.FENCING), this::isExplained)
+                .stream()
+                .filter(violation -> !isOfReplacedNode(violation))
+                .toList();
+    }
+
+    /** The overlaps that are declared for what a strike was for the clients. */
+    private Stream<Exposure> exposures(Strike strike) {
+        boolean failedOver = strike.newLeader() || (!oneLeader && fault.strikesANode());
+        return fault.faults(failedOver).stream().map(guarantees::exposure).filter(Exposure::allowsOverlap);
+    }
+
+    /** Whether a strike explains that two held one slot. */
+    private boolean isExplained(String process, long from, long to) {
+        return to != Operation.NEVER
+                && exposing.stream()
+                        .anyMatch(strike ->
+                                exposures(strike).anyMatch(exposure -> isExplained(strike, exposure, from, to)));
+    }
+
+    /** What was granted before the cluster was whole again, and is forgotten, is valid for a while longer. */
+    private boolean isExplained(Strike strike, Exposure exposure, long from, long to) {
+        Duration late = exposure.longest().orElse(guarantees.detectionMax());
+        return exposure.covers(Duration.ofNanos(to - from))
+                && from >= strike.begun()
+                && from <= strike.whole() + late.toNanos();
+    }
+
+    private History forgetful(History history) {
         return new History(
                 history.limit(),
                 history.operations().stream()
-                        .map(it ->
-                                it.kind() == Operation.Kind.RESIZE && isShortBeforeOrIn(it, strikes) ? unsure(it) : it)
+                        .map(it -> it.kind() == Operation.Kind.RESIZE && isShortBeforeOrInAStrike(it) ? unsure(it) : it)
                         .toList());
     }
 
-    private static boolean isShortBeforeOrIn(Operation resize, List<Strike> strikes) {
-        return strikes.stream()
+    private boolean isShortBeforeOrInAStrike(Operation resize) {
+        return exposing.stream()
                 .anyMatch(strike ->
                         resize.returned() > strike.begun() - FORGETTING_NANOS && resize.invoked() < strike.whole());
     }
@@ -58,11 +103,11 @@ final class ClusterChecks {
      * Where two nodes grant at a time, the one that was replaced gives out epochs below those of the other: by them a resource that
      * compares fences turns its clients away.
      */
-    private static boolean isOfReplacedNode(Violation violation, List<Strike> strikes) {
+    private boolean isOfReplacedNode(Violation violation) {
         boolean lower =
                 violation.rule().equals(RISING_EPOCHS) && !violation.message().contains("is not unique");
         return lower
-                && strikes.stream()
+                && exposing.stream()
                         .anyMatch(strike -> strike.begun() < violation.at() && violation.at() < strike.whole());
     }
 }

@@ -45,14 +45,25 @@ public enum ClusterFault {
     /** As {@link #PARTITION_WITH_A_CLIENT}, while a client on either side changes the limit again and again. */
     PARTITION_WHILE_RESIZED;
 
-    /** The faults that a backend may declare an exposure for, one of which this is for its clients. */
-    List<Fault> faults() {
-        List<Fault> faults = new ArrayList<>(List.of(Fault.FAIL_OVER, Fault.LINK_CUT, Fault.BACKEND_RESTART));
-        if (this == CLIENT_ALONE) {
-            faults.remove(Fault.FAIL_OVER);
-            faults.remove(Fault.BACKEND_RESTART);
+    /**
+     * The faults that a backend may declare an exposure for, one of which a strike is for its clients.
+     *
+     * @param failedOver whether another node may have taken over because of the strike
+     */
+    List<Fault> faults(boolean failedOver) {
+        List<Fault> faults = new ArrayList<>(List.of(Fault.LINK_CUT));
+        if (strikesANode()) {
+            faults.add(Fault.BACKEND_RESTART);
+        }
+        if (failedOver) {
+            faults.add(Fault.FAIL_OVER);
         }
         return faults;
+    }
+
+    /** Whether it happens to one of the cluster's nodes, and not to clients alone. */
+    boolean strikesANode() {
+        return this != CLIENT_ALONE;
     }
 
     /** Whether it makes others take over if it lasts long enough. */

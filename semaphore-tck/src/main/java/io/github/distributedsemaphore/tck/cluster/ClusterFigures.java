@@ -61,7 +61,7 @@ record ClusterFigures(
      * @param begun when it began
      * @param healed when it ended
      * @param whole when the cluster was whole again
-     * @param newLeader whether another node led at its end
+     * @param newLeader whether another node led at its end, or when the cluster was whole again
      */
     record Strike(long begun, long healed, long whole, boolean newLeader) {}
 

@@ -94,6 +94,7 @@ final class ClusterHistory {
                 ClusterWaits.pause(1 + random.nextInt(GAP_MILLIS));
             } while (System.nanoTime() - calm < length.toNanos());
             ClusterWaits.pause(CALM.toMillis());
+            strikes.end();
             History history = killed.history(LIMIT);
             for (Agent agent : agents) {
                 history = history.with(agent.endEnduring());
@@ -143,17 +144,15 @@ final class ClusterHistory {
     }
 
     private void judge(History history, Duration length) {
-        Duration overlap = HistoryChecks.longestOverlap(history);
-        boolean exposed = fault.faults().stream()
-                .map(guarantees::exposure)
-                .anyMatch(exposure -> exposure.allowsOverlap() && exposure.covers(overlap));
         List<Violation> violations =
-                ClusterChecks.violations(history, guarantees.has(Capability.FENCING), exposed, strikes.all());
+                new ClusterChecks(guarantees, fault, cluster.hasOneLeader(), strikes.all()).violations(history);
         figures = ClusterFigures.of(fault, strikes.all(), strikes.repairs(), history, length, violations.size());
         System.out.println(form + ", " + figures.line(violations));
         if (!violations.isEmpty()) {
             throw new AssertionError(form + " under " + fault + ": " + violations.get(0) + " (and "
-                    + (violations.size() - 1) + " more, longest overlap " + overlap + "; " + keep(history) + ")");
+                    + (violations.size() - 1) + " more, longest overlap " + HistoryChecks.longestOverlap(history) + "; "
+                    + keep(history)
+                    + ")");
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /** What one kind of fault does to a cluster, again and again. Not thread-safe. */
 final class ClusterStrikes {
@@ -30,6 +31,9 @@ final class ClusterStrikes {
     private final HistoryRecorder recorder;
 
     private final List<Strike> all = new ArrayList<>();
+    /** Who led when the cluster was whole after the last strike. */
+    private @Nullable Node leftLeading;
+
     private int victims;
     private int repairs;
 
@@ -97,8 +101,22 @@ final class ClusterStrikes {
         }
     }
 
+    /** Tells the last strike whether another node took over after it. */
+    void end() {
+        noteLateFailOver(leader());
+    }
+
+    /** A cluster may fail over when it seemed to be whole already. It is whole again when that is known. */
+    private void noteLateFailOver(Node leader) {
+        if (leftLeading != null && leftLeading != leader) {
+            Strike last = all.remove(all.size() - 1);
+            all.add(new Strike(last.begun(), last.healed(), System.nanoTime(), true));
+        }
+    }
+
     private void strike() {
         Node leader = leader();
+        noteLateFailOver(leader);
         List<Node> followers =
                 cluster.nodes().stream().filter(node -> node != leader).toList();
         Node follower = followers.get(random.nextInt(followers.size()));
@@ -132,7 +150,8 @@ final class ClusterStrikes {
         }
         long healed = System.nanoTime();
         awaitWhole();
-        all.add(new Strike(begun, healed, System.nanoTime(), newLeader || leader() != leader));
+        leftLeading = leader();
+        all.add(new Strike(begun, healed, System.nanoTime(), newLeader || leftLeading != leader));
     }
 
     /**

@@ -72,18 +72,6 @@ public final class HistoryChecks {
         boolean covers(String process, long from, long to);
     }
 
-    /**
-     * Finds what breaks safety, fencing and loss, where two may hold one slot for a while. More than the limit on slots of their own
-     * are found by the slot that is above it.
-     *
-     * @param history what happened
-     * @param fencing whether the epochs mean something
-     * @return what is wrong; empty if nothing
-     */
-    public static List<Violation> violationsButOverlaps(History history, boolean fencing) {
-        return with(OverlapCheck.removedSlots(history), history, fencing);
-    }
-
     private static List<Violation> with(List<Violation> unsafe, History history, boolean fencing) {
         List<Violation> violations = new ArrayList<>(unsafe);
         violations.addAll(wrongLosses(history));
@@ -124,30 +112,46 @@ public final class HistoryChecks {
     }
 
     /**
-     * Finds the losses, none of which there may be where no fault strikes and the machine does not stand still.
+     * Finds the losses, and the grants that were not valid when they were handed over. There may be none of them where no fault strikes
+     * and the machine does not stand still.
      *
      * @param history what happened
-     * @return each notice of a loss, and each release of what was lost by then
+     * @return each notice of a loss, each release of what was lost by then, and each grant that came too late
      */
     public static List<Violation> losses(History history) {
-        return history.operations().stream()
-                .filter(operation -> operation.kind() == Operation.Kind.LOSS
-                        || (operation.kind() == Operation.Kind.RELEASE
-                                && operation.outcome() == Operation.Outcome.FAILED))
-                .map(operation -> new Violation(
-                        "6.5", operation.invoked(), "a permit was lost without a fault: " + operation.line()))
-                .toList();
+        List<Violation> losses = new ArrayList<>();
+        for (Operation operation : history.operations()) {
+            boolean told = operation.kind() == Operation.Kind.LOSS;
+            boolean found =
+                    operation.kind() == Operation.Kind.RELEASE && operation.outcome() == Operation.Outcome.FAILED;
+            if (told || found) {
+                losses.add(new Violation(
+                        "6.5", operation.invoked(), "a permit was lost without a fault: " + operation.line()));
+            } else if (isLate(operation)) {
+                losses.add(new Violation(
+                        "1.9",
+                        operation.returned(),
+                        "a permit was handed over after the end of its validity: " + operation.line()));
+            }
+        }
+        return losses;
+    }
+
+    /** Its time is not definite, so that no other check sees it. */
+    private static boolean isLate(Operation operation) {
+        return operation.isGrant() && operation.sureUntil() < operation.returned();
     }
 
     /**
      * Returns the shortest time for which a permit was sure when it was granted.
      *
      * @param history what happened
-     * @return zero if all were without end
+     * @return zero if all were without end, or none was sure
      */
     public static Duration shortestValidity(History history) {
         return Duration.ofNanos(history.operations().stream()
                 .filter(operation -> operation.isGrant() && operation.sureUntil() != Operation.NEVER)
+                .filter(operation -> !isLate(operation))
                 .mapToLong(operation -> Math.max(1, operation.sureUntil() - operation.returned()))
                 .min()
                 .orElse(0));

@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import io.github.distributedsemaphore.tck.run.Failures;
 import io.github.distributedsemaphore.tck.run.SectionShare;
+import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.run.TckSettings;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
@@ -34,6 +35,7 @@ public final class JvmPool implements AutoCloseable {
     private static final String TIMEOUT = "junit.jupiter.execution.timeout.default";
 
     private final Path reports;
+    private final boolean isReported;
     private final Path folder;
     private final List<Process> processes = new ArrayList<>();
     /** Done when all that a JVM had to say has been read. */
@@ -43,8 +45,9 @@ public final class JvmPool implements AutoCloseable {
     private final List<TestOutcome> failedClasses = new ArrayList<>();
     private int running;
 
-    private JvmPool(Path reports) throws IOException {
+    private JvmPool(Path reports, boolean isReported) throws IOException {
         this.reports = reports;
+        this.isReported = isReported;
         this.folder = Files.createTempDirectory("tck-jvms");
         // For a run that is interrupted; the JVMs hear the same signal.
         Runtime.getRuntime().addShutdownHook(new Thread(() -> ProcessServer.delete(folder), "tck-jvms-tidying"));
@@ -52,7 +55,7 @@ public final class JvmPool implements AutoCloseable {
     }
 
     /**
-     * Starts the JVMs.
+     * Starts the JVMs, and removes the report of the run before, also if the tests are to run in this JVM.
      *
      * @param testClass the context of the outermost test class
      * @param source says how many
@@ -62,8 +65,16 @@ public final class JvmPool implements AutoCloseable {
      */
     public static Optional<JvmPool> start(ExtensionContext testClass, HarnessSource source, TckSettings settings)
             throws IOException {
+        if (settings.share().isPresent()) {
+            return Optional.empty();
+        }
+        Path reports =
+                settings.reports().resolve(testClass.getRequiredTestClass().getSimpleName());
+        if (settings.report()) {
+            TckRun.removeReport(reports);
+        }
         List<TestPlan> plans = PlannedTests.with(testClass.getUniqueId());
-        if (plans.size() != 1 || settings.share().isPresent()) {
+        if (plans.size() != 1) {
             return Optional.empty();
         }
         TestPlan plan = plans.get(0);
@@ -73,8 +84,7 @@ public final class JvmPool implements AutoCloseable {
         if (jvms < 2) {
             return Optional.empty();
         }
-        JvmPool pool = new JvmPool(
-                settings.reports().resolve(testClass.getRequiredTestClass().getSimpleName()));
+        JvmPool pool = new JvmPool(reports, settings.report());
         List<String> ids = tests.stream().map(TestIdentifier::getUniqueId).toList();
         try {
             for (int number = 1; number <= jvms; number++) {
@@ -212,7 +222,7 @@ public final class JvmPool implements AutoCloseable {
     private void tellSummary() {
         Path text = reports.resolve("conformance.txt");
         try {
-            if (Files.exists(text)) {
+            if (isReported && Files.exists(text)) {
                 System.out.println(Files.readAllLines(text).get(0));
             }
         } catch (IOException e) {

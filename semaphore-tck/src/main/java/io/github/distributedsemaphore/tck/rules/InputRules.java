@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
@@ -291,7 +292,8 @@ public abstract class InputRules {
             String name = tck.create(2);
             tck.take(tck.home().semaphore(name), 2).forEach(Permit::close);
             state.corrupt(name, kind);
-            DistributedSemaphore semaphore = tck.client().semaphore(name);
+            SemaphoreClient meeting = tck.client();
+            DistributedSemaphore semaphore = meeting.semaphore(name);
             try {
                 assertCreateOverwritesNothing(tck, name, kind);
                 // The second time too: what was refused once must not count as known.
@@ -307,6 +309,7 @@ public abstract class InputRules {
                             .hasMessageContaining(name);
                 }
                 tck.assertFree(healthy, 1);
+                assertOtherNamesWork(tck, meeting, healthy, kind);
                 assertListed(tck, healthy, kind);
             } finally {
                 state.remove(name);
@@ -326,6 +329,17 @@ public abstract class InputRules {
         } catch (IncompatibleStateException e) {
             assertThat(e).hasMessageContaining(name);
         }
+    }
+
+    /** For the client that met the damage too, which has connections, threads and queues for all names. */
+    private static void assertOtherNamesWork(TckFixture tck, SemaphoreClient meeting, String healthy, String kind)
+            throws Exception {
+        Permit held = tck.take(tck.home().semaphore(healthy), 1).get(0);
+        Task<Permit> waiter = Waiters.blocked(tck, "waiter at a healthy name", meeting.semaphore(healthy));
+        long since = System.nanoTime();
+        held.release();
+        Waiters.served(tck, waiter, since, "a client that met damaged state serves no other name: " + kind)
+                .release();
     }
 
     private static void assertListed(TckFixture tck, String healthy, String kind) {

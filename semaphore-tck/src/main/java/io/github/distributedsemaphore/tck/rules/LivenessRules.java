@@ -273,11 +273,12 @@ public abstract class LivenessRules {
     @Rule("2.6")
     void aStormOfShortAttemptsHoldsUpNoRealWaiter(TckFixture tck) throws Exception {
         String name = tck.create(1);
-        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
         long taken = System.nanoTime();
         Permit held = semaphore.acquire(tck.patience());
         Duration validity = tck.validity(held.validUntil());
-        Task<Permit> waiter = Waiters.blocked(tck, "real waiter", tck.client().semaphore(name));
+        Task<Permit> waiter = Waiters.blocked(
+                tck, "real waiter", tck.client(Waiters.hinted(tck)).semaphore(name));
         List<Task<Integer>> storm = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             storm.add(tck.spawn("storm", () -> {

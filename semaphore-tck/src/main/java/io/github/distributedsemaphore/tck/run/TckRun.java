@@ -19,6 +19,9 @@ import io.github.distributedsemaphore.tck.report.PortUse;
 import io.github.distributedsemaphore.tck.report.ReportPart;
 import io.github.distributedsemaphore.tck.report.RuleResults;
 import io.github.distributedsemaphore.tck.report.StateFigures;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -225,6 +228,17 @@ public final class TckRun implements AutoCloseable {
     /** The folder of this run's reports. */
     public Path reports() {
         return settings.reports().resolve(title);
+    }
+
+    /** Removes the report of the run before: it is not to be taken for that of a run which does not come to its end. */
+    public static void removeReport(Path reports) {
+        try {
+            for (String ending : List.of("json", "txt", "html")) {
+                boolean unused = Files.deleteIfExists(reports.resolve("conformance." + ending));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the report of the run before cannot be removed from " + reports, e);
+        }
     }
 
     private void report(Set<String> levels) {

@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.tck.ProbedServer;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.RenewalRules;
@@ -17,6 +18,9 @@ import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +51,23 @@ enum HoldMutant implements Mutant {
     /** A renewal that comes after the release writes over whoever has the slot by then. */
     RENEWAL_REVIVES_A_RELEASED_HOLD(
             RenewalRules.class, "6.2", "the next holder keeps the slot", Variants.stored(Reviving::new)),
+
+    /** The same where the session is renewed with all that it ever held, and no look at a permit does it. */
+    ONLY_A_RENEWAL_REVIVES_A_RELEASED_HOLD(
+            RenewalRules.class, "6.2", "the next holder keeps the slot", Variants.served(() -> new ProbedServer() {
+                @Override
+                protected MemorySemaphore newSemaphore() {
+                    return new Remembering();
+                }
+
+                @Override
+                protected Renewal renew(ServerSession session, Collection<Hold> holds) {
+                    return locked(() -> {
+                        ((Remembering) semaphore(session.name())).revive(session);
+                        return super.renew(session, holds);
+                    });
+                }
+            })),
 
     /** A release in order looks like a loss to the renewal that it overtakes. */
     RENEWAL_TAKES_RELEASES_FOR_LOSSES(
@@ -157,6 +178,26 @@ enum HoldMutant implements Mutant {
                 taken.computeIfPresent(late.hold().slot(), (slot, now) -> now.session() == late.session() ? now : late);
             }
             return super.state(session, hold);
+        }
+    }
+
+    private static final class Remembering extends MemorySemaphore {
+        private final Map<ServerSession, Taken> released = new HashMap<>();
+
+        @Override
+        protected boolean giveBack(ServerSession session, Hold hold) {
+            Taken held = taken.get(hold.slot());
+            if (held != null) {
+                released.put(session, held);
+            }
+            return super.giveBack(session, hold);
+        }
+
+        void revive(ServerSession session) {
+            Taken late = released.get(session);
+            if (late != null) {
+                taken.put(late.hold().slot(), late);
+            }
         }
     }
 }

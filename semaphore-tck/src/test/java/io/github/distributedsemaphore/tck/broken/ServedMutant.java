@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.tck.broken;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
@@ -167,6 +169,9 @@ enum ServedMutant implements Mutant {
                 }
             })),
 
+    /** A client that met damaged state works no more. */
+    DAMAGE_ENDS_ALL_OF_A_CLIENT(InputRules.class, "12.4", "serves no other name", Variants.served(Shocking::new)),
+
     /** When the state was removed waiters wait on: hashicorp/consul's deleted key. */
     WIPED_STATE_LEAVES_WAITERS(
             LossRules.class, "6.8", "where it must be NoSuchSemaphoreException", Variants.stored(Patient::new));
@@ -198,6 +203,33 @@ enum ServedMutant implements Mutant {
 
     private static Supplier<SemaphoreTckHarness> silent(String operation) {
         return () -> new Variants.HintsOnly(new Silent(operation));
+    }
+
+    /** A client that it told of damage can do nothing more at any other name. */
+    private static final class Shocking extends ProbedServer {
+        private final Map<ServerSession, MemoryBackend> clients = new ConcurrentHashMap<>();
+        private final Map<MemoryBackend, String> damaged = new ConcurrentHashMap<>();
+
+        @Override
+        protected ServerSession open(MemoryBackend client, String name, HolderInfo holder, SessionListener listener) {
+            ServerSession session = super.open(client, name, holder, listener);
+            clients.put(session, client);
+            return session;
+        }
+
+        @Override
+        protected ExchangeResult exchange(ServerSession session, long sequence, ExchangeRequest request) {
+            MemoryBackend client = clients.get(session);
+            if (!damaged.getOrDefault(client, session.name()).equals(session.name())) {
+                throw new BackendUnavailableException("'" + session.name() + "' cannot be reached any more", null);
+            }
+            try {
+                return super.exchange(session, sequence, request);
+            } catch (IncompatibleStateException e) {
+                damaged.put(client, session.name());
+                throw e;
+            }
+        }
     }
 
     /** Takes a missing semaphore for a full one. */

@@ -272,18 +272,48 @@ class HistoryChecksTest {
                 .hasMessageContaining("b held slot 1@6 surely from 4 to the end");
     }
 
+    /** What is over when it begins is held at no instant, so it overlaps nothing. */
+    @Test
+    void aGrantThatIsNotValidWhenItIsHandedOverIsFoundWhereNoFaultStrikes() {
+        Operation late = grantedUntil("a", 99);
+        Operation atItsEnd = grantedUntil("b", 100);
+        assertThat(HistoryChecks.losses(new History(2, List.of(atItsEnd)))).isEmpty();
+        assertThat(HistoryChecks.losses(new History(2, List.of(late, atItsEnd))))
+                .singleElement()
+                .asString()
+                .startsWith("[1.9] a permit was handed over after the end of its validity: a acquire 0 100 ok");
+    }
+
+    /** By it the machine is judged, whose pause may be what made the grant late. */
+    @Test
+    void theShortestValidityIsOfAGrantThatWasValid() {
+        History history =
+                new History(3, List.of(grantedUntil("a", 99), grantedUntil("b", 140), grantedUntil("c", 190)));
+        assertThat(HistoryChecks.shortestValidity(history)).isEqualTo(Duration.ofNanos(40));
+        assertThat(HistoryChecks.shortestValidity(new History(1, List.of(grantedUntil("a", 99)))))
+                .isEqualTo(Duration.ZERO);
+    }
+
+    private static Operation grantedUntil(String process, long sureUntil) {
+        List<HeldSlot> held = List.of(new HeldSlot(process.charAt(0), process.charAt(0) - 'a' + 1, 1));
+        return new Operation(process, Kind.ACQUIRE, 0, 100, Outcome.OK, 1, held, sureUntil);
+    }
+
     /** Where a fault may have two in one slot, one more than the limit is wrong all the same. */
     @Test
     void whereHoldersMayOverlapASlotAboveTheLimitIsFound() {
         Operation first = RandomHistories.grant("a", 1, 2, new HeldSlot(1, 1, 5));
         Operation second = RandomHistories.grant("b", 3, 4, new HeldSlot(2, 1, 6));
         Operation beyond = RandomHistories.grant("c", 5, 6, new HeldSlot(3, 2, 7));
-        assertThat(HistoryChecks.violationsButOverlaps(new History(1, List.of(first, second)), true))
-                .isEmpty();
-        assertThat(HistoryChecks.violationsButOverlaps(new History(1, List.of(first, second, beyond)), true))
-                .singleElement()
-                .asString()
-                .startsWith("[1.2] slot 2 was granted where the limit is 1");
+        assertThat(violationsButOverlaps(first, second)).isEmpty();
+        assertThat(violationsButOverlaps(first, second, beyond))
+                .extracting(Violation::toString)
+                .anyMatch(message -> message.startsWith("[1.2] slot 2 was granted where the limit is 1"));
+    }
+
+    private static List<Violation> violationsButOverlaps(Operation... operations) {
+        return HistoryChecks.violationsButRefusals(
+                new History(1, List.of(operations)), true, (process, from, to) -> true);
     }
 
     @Test
