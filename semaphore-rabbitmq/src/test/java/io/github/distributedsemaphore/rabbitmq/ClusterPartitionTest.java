@@ -204,6 +204,12 @@ class ClusterPartitionTest extends ClusterTck {
             return nodes;
         }
 
+        /** Each queue has a leader of its own. */
+        @Override
+        public boolean hasOneLeader() {
+            return false;
+        }
+
         /** The one that leads most of the queues of slots, of those that answer; before there are any, the first. */
         @Override
         public Node leaderOf(String semaphore) {
