@@ -24,6 +24,7 @@ final class ClusterChecks {
     private final Guarantees guarantees;
     private final ClusterFault fault;
     private final boolean oneLeader;
+    private final List<Strike> strikes;
     /** Those that may have two in one slot. */
     private final List<Strike> exposing;
 
@@ -38,8 +39,9 @@ final class ClusterChecks {
         this.guarantees = guarantees;
         this.fault = fault;
         this.oneLeader = oneLeader;
+        this.strikes = strikes;
         this.exposing = strikes.stream()
-                .filter(strike -> exposures(strike).findAny().isPresent())
+                .filter(strike -> exposures(mayFailOver(strike)).findAny().isPresent())
                 .toList();
     }
 
@@ -51,9 +53,12 @@ final class ClusterChecks {
                 .toList();
     }
 
-    /** The overlaps that are declared for what a strike was for the clients. */
-    private Stream<Exposure> exposures(Strike strike) {
-        boolean failedOver = strike.newLeader() || (!oneLeader && fault.strikesANode());
+    private boolean mayFailOver(Strike strike) {
+        return strike.newLeader() || (!oneLeader && fault.strikesANode());
+    }
+
+    /** The overlaps that are declared for what a strike is for the clients. */
+    private Stream<Exposure> exposures(boolean failedOver) {
         return fault.faults(failedOver).stream().map(guarantees::exposure).filter(Exposure::allowsOverlap);
     }
 
@@ -61,8 +66,8 @@ final class ClusterChecks {
     private boolean isExplained(String process, long from, long to) {
         return to != Operation.NEVER
                 && exposing.stream()
-                        .anyMatch(strike ->
-                                exposures(strike).anyMatch(exposure -> isExplained(strike, exposure, from, to)));
+                        .anyMatch(strike -> exposures(mayFailOver(strike))
+                                .anyMatch(exposure -> isExplained(strike, exposure, from, to)));
     }
 
     /** What was granted before the cluster was whole again, and is forgotten, is valid for a while longer. */
@@ -73,7 +78,11 @@ final class ClusterChecks {
                 && from <= strike.whole() + late.toNanos();
     }
 
+    /** Also where nobody took over: what passes on within a client may miss a change, and all of them come during strikes. */
     private History forgetful(History history) {
+        if (exposures(fault.strikesANode()).findAny().isEmpty()) {
+            return history;
+        }
         return new History(
                 history.limit(),
                 history.operations().stream()
@@ -82,7 +91,7 @@ final class ClusterChecks {
     }
 
     private boolean isShortBeforeOrInAStrike(Operation resize) {
-        return exposing.stream()
+        return strikes.stream()
                 .anyMatch(strike ->
                         resize.returned() > strike.begun() - FORGETTING_NANOS && resize.invoked() < strike.whole());
     }
