@@ -79,8 +79,10 @@ public interface SemaphoreAdmin {
     List<String> names();
 
     /**
-     * Changes the limit. Growing wakes waiters. Shrinking removes the highest slots. They are no longer granted once
-     * this returns; their holders keep them, {@link Verification#RETIRED retired}, until release.
+     * Changes the limit. Growing wakes waiters. Shrinking removes the highest slots. Once this returns, no client can take
+     * them any more. A client that has one may hand it to its own threads for
+     * {@link io.github.distributedsemaphore.guarantees.Guarantees#handOffBound()}. Holders keep them,
+     * {@link Verification#RETIRED retired}, until release.
      *
      * @param name its name
      * @param limit how many slots from now on, at least 1

@@ -16,7 +16,7 @@ import picocli.CommandLine.ParentCommand;
         name = "resize",
         description = {
             "Changes the limit of a semaphore.",
-            "A lower limit removes the highest slots. They are no longer granted, and their holders keep them until release."
+            "A lower limit removes the highest slots. No client can take them any more, and their holders keep them until release."
         })
 public final class ResizeCommand implements Callable<Integer> {
     @ParentCommand
