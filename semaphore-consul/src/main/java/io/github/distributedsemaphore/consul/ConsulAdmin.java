@@ -123,7 +123,9 @@ final class ConsulAdmin implements BackendAdmin {
     @Override
     public void resize(String name, int limit) {
         change(name, view -> {
-            if (!view.exists()) {
+            LockBody lock = view.lock();
+            // What create calls a conflict is taken over, as ensure promises: an official client may have left its key.
+            if (!view.exists() && (lock == null || lock.destroyed())) {
                 throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
             }
             return new Change<>(write(view, limit), limit);
@@ -149,6 +151,10 @@ final class ConsulAdmin implements BackendAdmin {
                 transaction.cas(view.key(KeyNames.LOCK), view.lockIndex(), body.toJson());
             } else if (view.lockIndex() != 0) {
                 transaction.delete(view.key(KeyNames.LOCK), view.lockIndex());
+            } else {
+                // Fails if a grant makes the key at this moment, which would stay for ever.
+                LockBody none = new LockBody(view.limit(), Set.of(), nonce(), true);
+                transaction.cas(view.key(KeyNames.LOCK), 0, none.toJson()).delete(view.key(KeyNames.LOCK));
             }
             return new Change<>(transaction, true);
         });

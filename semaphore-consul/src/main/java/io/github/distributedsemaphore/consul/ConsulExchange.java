@@ -239,15 +239,16 @@ final class ConsulExchange {
 
     /**
      * Plans upon the newest that was seen, as the transaction says whether that is out of date. Nobody is refused for it but callers
-     * that go on waiting: the watch tells them when it has changed.
+     * that go on waiting: the watch tells them when it has changed. No hold counts as lost for it, since the watch may be behind.
      *
      * @param first whether this is the first attempt: after a conflict it is read again
      */
     private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases, boolean first, Deadline end) {
         PrefixView last = first ? newest() : null;
         if (last != null && lossesThen == pool.losses()) {
-            ExchangePlan plan = ExchangePlan.of(last, request, releases, row(last));
-            if (!plan.refusesForGood() && (!plan.isEmpty() || isJustSeen(last))) {
+            ExchangePlan plan = ExchangePlan.of(last, request, releases, pool.idleIds(), row(last));
+            boolean told = plan.isEmpty() && !releases.isEmpty();
+            if (!plan.refusesForGood() && !told && (!plan.isEmpty() || isJustSeen(last))) {
                 return plan;
             }
         }
@@ -259,7 +260,7 @@ final class ConsulExchange {
         if (hasAttempts(request) || (releases.isEmpty() && !request.wants().isEmpty())) {
             view.requireOneLimit();
         }
-        return ExchangePlan.of(view, request, releases, row(view));
+        return ExchangePlan.of(view, request, releases, pool.idleIds(), row(view));
     }
 
     /** What is known of the prefix, with what the watch has seen since. */

@@ -97,7 +97,9 @@ final class ConsulSession implements BackendSession {
             Set<SlotSession> ended = calls.renewAll(sessions.values(), lately, enough, end);
             PrefixView view = reader.read(end);
             Map<Hold, SlotSession> missing = new HashMap<>(sessions);
-            missing.values().removeIf(session -> !ended.contains(session) && view.isHolder(session.id()));
+            missing.entrySet()
+                    .removeIf(hold -> !ended.contains(hold.getValue())
+                            && view.isHeld(hold.getKey(), hold.getValue().id()));
             pool.lose(missing, end);
             lost.addAll(missing.keySet());
             sessions.keySet().removeAll(lost);
@@ -126,7 +128,7 @@ final class ConsulSession implements BackendSession {
         }
         Deadline end = operations.end();
         PrefixView view = reader.read(end);
-        if (!view.isHolder(session.id())) {
+        if (!view.isHeld(hold, session.id())) {
             pool.lose(Map.of(hold, session), end);
             return HoldState.LOST;
         }

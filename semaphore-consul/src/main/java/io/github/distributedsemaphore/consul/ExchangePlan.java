@@ -28,6 +28,7 @@ final class ExchangePlan {
 
     private final PrefixView view;
     private final Map<Hold, SlotSession> releases;
+    private final Set<String> unused;
     private final int epochs;
     private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
 
@@ -44,20 +45,27 @@ final class ExchangePlan {
     private boolean refusesForGood;
     private boolean othersWait;
 
-    private ExchangePlan(PrefixView view, Map<Hold, SlotSession> releases, int epochs) {
+    private ExchangePlan(PrefixView view, Map<Hold, SlotSession> releases, Set<String> unused, int epochs) {
         this.view = view;
         this.releases = releases;
+        this.unused = unused;
         this.epochs = (int) Math.min(epochs, EPOCHS);
     }
 
     /**
      * Plans.
      *
+     * @param unused sessions of this client that hold nothing. If one is listed, as after a restore or a request that something between
+     *     has repeated, it is taken out
      * @param row the other clients that wait; callers that try once do not care for them
      */
     static ExchangePlan of(
-            PrefixView view, ExchangeRequest request, Map<Hold, SlotSession> releases, WaitingOrder.Row row) {
-        ExchangePlan plan = new ExchangePlan(view, releases, request.epochs());
+            PrefixView view,
+            ExchangeRequest request,
+            Map<Hold, SlotSession> releases,
+            Set<String> unused,
+            WaitingOrder.Row row) {
+        ExchangePlan plan = new ExchangePlan(view, releases, unused, request.epochs());
         plan.othersWait = !row.equals(WaitingOrder.Row.NOBODY);
         Set<String> leaving = plan.leaving();
         BitSet taken = view.takenSlots(leaving);
@@ -119,7 +127,7 @@ final class ExchangePlan {
     }
 
     private Set<String> leaving() {
-        Set<String> ids = new HashSet<>();
+        Set<String> ids = new HashSet<>(unused);
         releases.values().forEach(session -> ids.add(session.id()));
         return ids;
     }

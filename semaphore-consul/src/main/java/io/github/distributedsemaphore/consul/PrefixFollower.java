@@ -23,6 +23,10 @@ final class PrefixFollower {
     /** For how long the thread stays when nobody needs it: slots come and go faster than threads should. */
     private static final long LINGER_NANOS = 1_000_000_000;
 
+    /** A query that waits and finds nothing new takes longer. */
+    private static final long AT_ONCE_NANOS = 1_000_000_000;
+
+    private static final long BRAKE_NANOS = 100_000_000;
     private static final long FIRST_PAUSE_NANOS = 20_000_000;
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
@@ -129,14 +133,18 @@ final class PrefixFollower {
         long pause = FIRST_PAUSE_NANOS;
         for (Call next = begin(); next != null; next = begin()) {
             try {
+                long asked = System.nanoTime();
                 ConsulHttp.Reply reply = query(next, index);
-                follower.look(reply, reply.index() != index);
+                boolean changed = reply.index() == 0 || reply.index() != index;
+                // Something between may answer by itself, or drop the index: then a query does not wait.
+                boolean atOnce = (!changed || reply.index() == 0) && System.nanoTime() - asked < AT_ONCE_NANOS;
+                follower.look(reply, changed);
                 // An index that has gone back belongs to another life of the server; the next query starts from the
                 // beginning.
                 index = reply.index() < index ? 0 : reply.index();
                 pause = FIRST_PAUSE_NANOS;
                 // Where nothing is stored every write elsewhere answers the query.
-                pause(reply.isOk() ? 0 : FIRST_PAUSE_NANOS, () -> false);
+                pause(atOnce ? BRAKE_NANOS : reply.isOk() ? 0 : FIRST_PAUSE_NANOS, () -> false);
                 pause(follower.pauseNanos(), () -> follower.pauseNanos() == 0);
             } catch (NoReplyException | RuntimeException e) {
                 // Whatever it is, also of a hint: without this thread nobody would hear of anything any more.

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.consul;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -59,6 +60,12 @@ record PrefixView(
                             + limit + "), or resize the semaphore",
                     null);
         }
+    }
+
+    /** Whether a session has the slot that it was granted. An entry that is another one's, as after a restore, says nothing of it. */
+    boolean isHeld(Hold hold, String session) {
+        Contender entry = contenders.get(session);
+        return entry != null && isListed(session) && entry.modifyIndex() * ExchangePlan.EPOCHS == hold.epoch();
     }
 
     boolean isHolder(String session) {

@@ -173,7 +173,8 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         }
         lastLook = new Look(view, System.nanoTime());
         Map<Hold, SlotSession> missing = pool.held();
-        missing.values().removeIf(session -> view.isHolder(session.id()));
+        missing.entrySet()
+                .removeIf(hold -> view.isHeld(hold.getKey(), hold.getValue().id()));
         if (!missing.isEmpty()) {
             confirm(missing);
         }
@@ -193,7 +194,8 @@ final class PrefixWatcher implements PrefixFollower.Follower {
         String reason = "its session is not among the holders of " + reader.prefix() + "/" + KeyNames.LOCK;
         try {
             PrefixView view = reader.read(operations.end());
-            suspects.values().removeIf(session -> view.isHolder(session.id()));
+            suspects.entrySet()
+                    .removeIf(hold -> view.isHeld(hold.getKey(), hold.getValue().id()));
         } catch (IncompatibleStateException e) {
             reason = String.valueOf(e.getMessage());
         }

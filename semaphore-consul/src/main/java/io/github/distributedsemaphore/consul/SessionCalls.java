@@ -137,6 +137,11 @@ final class SessionCalls {
         return isConfirmedWithin(ttlNanos / part, session) || renew(session, end);
     }
 
+    /** Whether a session is alive for a while without another question. */
+    boolean isFresh(SlotSession session) {
+        return isConfirmedWithin(ttlNanos / 2, session);
+    }
+
     private static boolean isConfirmedWithin(long nanos, SlotSession session) {
         return System.nanoTime() - session.confirmedNanos() < nanos;
     }
@@ -145,10 +150,7 @@ final class SessionCalls {
     void freshen(Collection<SlotSession> sessions, Deadline end) {
         try {
             sideBySide.forEach(
-                    sessions.stream()
-                            .filter(session -> !isConfirmedWithin(ttlNanos / 2, session))
-                            .toList(),
-                    session -> renew(session, end));
+                    sessions.stream().filter(session -> !isFresh(session)).toList(), session -> renew(session, end));
         } catch (SemaphoreException e) {
             LOG.debug("{}: a new permit could not be renewed, and is valid for a short time", subject, e);
         }
@@ -205,7 +207,8 @@ final class SessionCalls {
     private boolean tryDestroy(String id, Deadline end) {
         try {
             ConsulHttp.Reply reply = http.put(end, "/v1/session/destroy/" + id, "");
-            if (reply.isOk()) {
+            // What stands between may answer 200 with something else.
+            if (reply.isOk() && reply.body().strip().equals("true")) {
                 return true;
             }
             LOG.debug("{}: session {} was not destroyed and lapses: {}", subject, id, reply.text());

@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -131,8 +132,10 @@ final class SessionPool {
         if (placing || (place != null && !takers.contains(place))) {
             return null;
         }
-        SlotSession chosen = idle.pollFirst();
+        // One that has lapsed would make the whole transaction fail.
+        SlotSession chosen = idle.stream().filter(calls::isFresh).findFirst().orElse(null);
         if (chosen != null) {
+            idle.remove(chosen);
             chosen.state = SlotSession.State.BUSY;
         } else {
             chosen = leaving.stream()
@@ -320,6 +323,14 @@ final class SessionPool {
 
     synchronized Set<String> ids() {
         return new HashSet<>(all.keySet());
+    }
+
+    /** Those that hold nothing and are in no exchange's hands, that of the place too. */
+    synchronized Set<String> idleIds() {
+        return all.values().stream()
+                .filter(session -> session.state == SlotSession.State.IDLE)
+                .map(SlotSession::id)
+                .collect(Collectors.toSet());
     }
 
     /** Forgets all sessions; from now on none is handed out. Returns their ids, none at the second call. */

@@ -21,6 +21,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,6 +65,24 @@ class DestroyTest {
         backend.admin().destroy(name);
         assertThat(giveBack(session, hold).lost()).isEmpty();
         assertThat(server.get(name + "/.lock")).isEmpty();
+    }
+
+    @Test
+    void aGrantThatMakesTheKeyDuringADestructionIsSeen() {
+        server.delete(name + "/.lock");
+        List<Hold> holds = new CopyOnWriteArrayList<>();
+        try (BrokenLink link = new BrokenLink(server.address());
+                SemaphoreBackend late = Consul.openAt("consul://" + link.address())) {
+            link.overtakeTransactions(() -> {
+                link.overtakeTransactions(null);
+                holds.add(takeOne(rival));
+            });
+            assertThat(late.admin().destroy(name)).isTrue();
+        }
+        assertThat(holds).hasSize(1);
+        assertThat(server.get(name + "/.lock")).contains("Destroyed");
+        assertThat(giveBack(rival, holds.get(0)).lost()).isEmpty();
+        assertThat(backend.admin().create(name, 5)).isTrue();
     }
 
     @Test

@@ -209,6 +209,17 @@ class ExchangeTest {
         assertThat(other.admin().create(name, 3)).isTrue();
     }
 
+    /** By ensure, which resizes where create finds another limit. */
+    @Test
+    void resizeTakesOverTheKeyThatAnOfficialClientLeft() {
+        server.delete(name + "/.semaphore");
+        server.put(name + "/.lock", "{\"Limit\":3,\"Holders\":{}}");
+        assertThatThrownBy(() -> other.admin().create(name, 5)).isInstanceOf(LimitConflictException.class);
+        other.admin().resize(name, 5);
+        assertThat(other.admin().describe(name).orElseThrow().free()).isEqualTo(5);
+        assertThat(takeHolds(session, 5)).hasSize(5);
+    }
+
     @Test
     void theSemaphoreSurvivesThatTheOfficialClientDeletesItsKey() {
         Hold before = takeOne(session);
@@ -236,6 +247,29 @@ class ExchangeTest {
             assertThat(session.check(hold)).isEqualTo(HoldState.LOST);
         }
         assertThat(server.get(name + "/.lock")).isEqualTo("garbage");
+    }
+
+    /** As after a restore of the server's state, or where something between has sent a request again. */
+    @Test
+    void aSessionOfOursThatIsListedWithoutAHoldIsTakenOut() {
+        Hold hold = takeOne(session);
+        String id = server.holders(name).get(0);
+        giveBack(session, hold);
+        server.put(name + "/.lock", "{\"Limit\":3,\"Holders\":{\"" + id + "\":true}}");
+        assertThat(takeHolds(rival, 2)).hasSize(2);
+        assertThat(takeOne(session).slot()).isEqualTo(1);
+        assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+    }
+
+    /** As after a restore of the server's state: the session is listed with the slot that it had then. */
+    @Test
+    void aHoldWhoseEntryIsAnotherOneIsLost() {
+        Hold hold = takeOne(session);
+        String id = server.holders(name).get(0);
+        String entry = "{\"Slot\":2,\"Nonce\":\"earlier\",\"Host\":\"\",\"Pid\":0,\"Label\":\"\",\"Since\":\"\"}";
+        server.send("PUT", "/v1/kv/" + name + "/" + id + "?acquire=" + id, entry);
+        await().atMost(Duration.ofSeconds(3)).until(() -> losses.holds.contains(hold));
+        assertThat(session.check(hold)).isEqualTo(HoldState.LOST);
     }
 
     @Test

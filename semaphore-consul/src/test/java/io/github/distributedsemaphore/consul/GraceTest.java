@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
 import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
@@ -142,6 +144,59 @@ class GraceTest {
                         new ConsulSession(operations, watches, settings(server.address(), "1s"), name, losses)) {
             Hold hold = takeOne(session);
             await().atMost(PATIENCE).until(() -> losses.holds.contains(hold));
+        }
+    }
+
+    /** As of a server that is behind: only what is read afresh says that a hold is lost. */
+    @Test
+    void aWatchThatIsBehindMakesNoReleaseALoss() throws Exception {
+        create();
+        String before = server.send("GET", "/v1/kv/" + name + "/?recurse", "").body();
+        try (StubServer behind = StubServer.answering(before);
+                BrokenLink link = new BrokenLink(server.address());
+                ConsulHttp operations = http(link.address(), Duration.ofSeconds(1), 2);
+                ConsulHttp watches = http(behind.address(), ConsulBackend.WATCH_ANSWER, 2);
+                BackendSession session =
+                        new ConsulSession(operations, watches, settings(server.address()), name, losses)) {
+            Hold hold = takeOne(session);
+            // So that it looks without a pause.
+            try (BackendSession.Watch watch = session.watch(() -> {})) {
+                assertThat(watch).isNotNull();
+                link.loseRequestsTo("PUT /v1/txn");
+                assertThatThrownBy(() -> takeOne(session)).isInstanceOf(SemaphoreException.class);
+                link.loseRequestsTo(null);
+                int looks = behind.requests().size();
+                await("another look")
+                        .pollInterval(Duration.ofMillis(1))
+                        .atMost(PATIENCE)
+                        .until(() -> behind.requests().size() > looks + 3);
+                assertThat(giveBack(session, hold).lost()).isEmpty();
+            }
+            assertThat(server.get(name + "/.lock")).doesNotContain("true");
+        }
+    }
+
+    /** As something that stands between and does not wait: the answers come at once, and all have one index. */
+    @Test
+    void answersThatComeAtOnceAreNotAskedForAgainAtOnce() {
+        long start = System.nanoTime();
+        try (StubServer stub = StubServer.answering("[]");
+                ConsulHttp watches = http(stub.address(), ConsulBackend.WATCH_ANSWER, 2)) {
+            PrefixFollower follower = new PrefixFollower(watches, name, "test-follower", (reply, changed) -> {});
+            follower.wake();
+            await().atMost(PATIENCE).until(() -> stub.requests().size() > 20);
+            follower.stop();
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(1500));
+    }
+
+    @Test
+    void anAnswerThatIsNotConsulsEndsNoSession() {
+        try (StubServer stub = StubServer.answering("a page");
+                ConsulHttp operations = http(stub.address(), Duration.ofSeconds(4), 2)) {
+            SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(Runnable::run);
+            SessionCalls calls = new SessionCalls(operations, name, name, settings(stub.address()), sideBySide);
+            assertThat(calls.destroy("3f1b", operations.end())).isFalse();
         }
     }
 
