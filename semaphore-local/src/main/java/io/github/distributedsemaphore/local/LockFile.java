@@ -53,13 +53,23 @@ final class LockFile {
      */
     static LockFile open(Path path) throws IOException {
         for (int attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-            PrivateFiles.createFile(path);
-            LockFile opened = openExisting(path);
+            LockFile opened = createAndOpen(path);
             if (opened != null) {
                 return opened;
             }
         }
         throw new FileSystemException(path.toString(), null, "it is deleted or replaced again and again");
+    }
+
+    /**
+     * Makes a file if it is missing and opens it. Whatever makes a file closes it again, and would drop the locks of a copy of this
+     * library that has opened the file in between. All copies have the lock of this one object, and nothing waits under it.
+     */
+    private static @Nullable LockFile createAndOpen(Path path) throws IOException {
+        synchronized (OPEN) {
+            PrivateFiles.createFile(path);
+            return openExisting(path);
+        }
     }
 
     /** Opens a file that was there just now; null if somebody has deleted or replaced it. */

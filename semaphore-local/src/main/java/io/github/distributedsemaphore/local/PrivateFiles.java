@@ -110,7 +110,8 @@ final class PrivateFiles {
         }
     }
 
-    private static IOException reason(Path file, FileNotFoundException e) {
+    /** Finds out why a file could not be opened. */
+    static IOException reason(Path file, FileNotFoundException e) {
         if (Files.isDirectory(file)) {
             throw new IncompatibleStateException(
                     file + " is a directory, but a file of the semaphore is kept there: move away what is there", e);
@@ -118,10 +119,19 @@ final class PrivateFiles {
         if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
             return new NoSuchFileException(file.toString());
         }
-        if (!Files.isReadable(file) || !Files.isWritable(file)) {
+        if (!Files.isReadable(file) || (!Files.isWritable(file) && !isOnReadOnlySystem(file))) {
             return new AccessDeniedException(file.toString());
         }
         return e;
+    }
+
+    /** Tells whether nobody may write, whatever the rights of the file; false where the file system is out of sight. */
+    private static boolean isOnReadOnlySystem(Path file) {
+        try {
+            return Files.getFileStore(file).isReadOnly();
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** Returns what tells this file from all others that exist at the same time: device and inode. */

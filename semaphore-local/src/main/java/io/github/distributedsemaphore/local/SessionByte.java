@@ -17,9 +17,10 @@ final class SessionByte {
     private final long session = SlotTable.newSession();
     private final ReentrantLock state = new ReentrantLock();
 
-    /** Changed under {@link #state} only, as {@link #ended} is. */
-    private volatile @Nullable FileLock lock;
+    /** Read and changed under {@link #state} only: {@link #enter} gives the lock back for a moment. */
+    private @Nullable FileLock lock;
 
+    /** Changed under {@link #state} only. */
     private volatile boolean ended;
 
     /** Returns the number of the session in tables, which is the place of the byte. */
@@ -33,11 +34,17 @@ final class SessionByte {
         }
     }
 
-    /** Makes what is stored for this session in a table count; without effect after its end. */
+    /**
+     * Makes what is stored for this session in a table count; without effect after its end. Under the semaphore's mutex.
+     *
+     * <p>The byte is locked anew each time: the operating system drops the lock when anything in this process closes the table, see
+     * {@link LockFile}, and Java goes on to call the lock valid. Others look at the byte under the mutex only, so nobody sees that it
+     * is unlocked for a moment.
+     */
     void enter(LockFile table) throws IOException {
         state.lock();
         try {
-            if (!ended && !table.has(lock)) {
+            if (!ended) {
                 release();
                 lock = table.tryLock(session, 1);
                 if (lock == null) {
@@ -51,7 +58,12 @@ final class SessionByte {
 
     /** Tells whether what is stored for this session in a table counts. */
     boolean livesIn(LockFile table) {
-        return table.has(lock);
+        state.lock();
+        try {
+            return table.has(lock);
+        } finally {
+            state.unlock();
+        }
     }
 
     /** Gives up what is stored for this session in a table: for a table that was removed, and may come back. */

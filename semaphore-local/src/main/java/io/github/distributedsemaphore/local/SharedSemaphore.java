@@ -101,11 +101,18 @@ final class SharedSemaphore {
      */
     private void dropPresence() {
         try {
-            while (presence != null && watchers.isEmpty() && mutex.tryAmongThreads(this::showPresence)) {
+            while (presence != null && watchers.isEmpty() && mutex.tryAmongThreads(this::dropIfNobodyWaits)) {
                 LOG.trace("{}: this process does not wait any more", directory);
             }
         } catch (IOException e) {
             LOG.debug("{}: waiting did not end in order; others look for waiters in vain", directory, e);
+        }
+    }
+
+    /** Without the mutex: the sign of a waiter that came meanwhile is left alone, as others may be looking for it. */
+    private void dropIfNobodyWaits() throws IOException {
+        if (watchers.isEmpty()) {
+            showPresence();
         }
     }
 
@@ -171,11 +178,9 @@ final class SharedSemaphore {
         lookout = takenOrDropped(waiting, lookout, LOOKOUT);
     }
 
+    /** Takes a lock that is there already anew, for the reason that {@link SessionByte#enter} has. */
     private @Nullable FileLock takenOrDropped(boolean wanted, @Nullable FileLock current, long at) throws IOException {
         LockFile table = mutex.file();
-        if (wanted && table != null && table.has(current)) {
-            return current;
-        }
         if (current != null && current.isValid()) {
             current.release();
         }

@@ -11,12 +11,19 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -54,6 +61,20 @@ class ClassLoadersTest {
         }
     }
 
+    /** Of one of the class loaders: opens a file and locks a byte of it; what it returns closes the file. */
+    public static final class Opener implements BiFunction<Path, Long, Runnable> {
+        @Override
+        public Runnable apply(Path file, Long at) {
+            try {
+                LockFile opened = LockFile.open(file);
+                assertThat(opened.tryLock(at, 1)).isNotNull();
+                return opened::close;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
     private static URLClassLoader anotherLoader() throws Exception {
         List<URL> path = new ArrayList<>();
         String all = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -88,6 +109,40 @@ class ClassLoadersTest {
             assertThat(session.renew(ours).lost()).isEmpty();
         }
         assertThat(LockFile.openFiles()).isZero();
+    }
+
+    @Test
+    void makingAFileDropsNoLockThatTheOtherCopyTakesAtThatMoment() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try (URLClassLoader loader = anotherLoader()) {
+            BiFunction<Path, Long, Runnable> other = openerOf(loader);
+            for (int i = 0; i < 2_000; i++) {
+                Path file = directory.resolve("file" + i);
+                CyclicBarrier together = new CyclicBarrier(2);
+                Future<Runnable> theirs = threads.submit(() -> {
+                    together.await();
+                    return other.apply(file, 0L);
+                });
+                // To the operating system two bytes side by side would be one lock.
+                Future<Runnable> ours = threads.submit(() -> {
+                    together.await();
+                    return new Opener().apply(file, 2L);
+                });
+                List<Runnable> closing = List.of(theirs.get(), ours.get());
+                assertThat(ProcessTest.ownLocks(file)).isEqualTo(2);
+                closing.forEach(Runnable::run);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        assertThat(LockFile.openFiles()).isZero();
+    }
+
+    @SuppressWarnings("unchecked") // It is the class above.
+    private static BiFunction<Path, Long, Runnable> openerOf(ClassLoader loader) throws Exception {
+        Class<?> type = loader.loadClass(Opener.class.getName());
+        assertThat(type).isNotEqualTo(Opener.class);
+        return (BiFunction<Path, Long, Runnable>) type.getConstructor().newInstance();
     }
 
     @Test

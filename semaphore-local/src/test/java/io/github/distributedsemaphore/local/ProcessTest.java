@@ -280,8 +280,54 @@ class ProcessTest {
         assertThat(ownLocks(mutex)).isEqualTo(before);
     }
 
+    @Test
+    void aGrantIsTheHoldersAloneAlsoAfterSomethingInItsProcessHasReadTheTable() throws Exception {
+        List<Hold> holds = takeHolds(session, 3);
+        dropOwnLocks(state.resolve("n-jobs/table"));
+        try (Child child = Child.start("hold", state, "jobs", 3)) {
+            child.await("HOLDS");
+            assertThat(session.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+            child.finish();
+        }
+        takeOne(session);
+        try (Child child = Child.start("count", state, "jobs")) {
+            assertThat(child.await("FREE")).isEqualTo("2");
+            child.finish();
+        }
+    }
+
+    @Test
+    void theNextGrantProtectsAllHoldsOfAProcessThatHasReadTheTable() throws Exception {
+        List<Hold> holds = takeHolds(session, 2);
+        dropOwnLocks(state.resolve("n-jobs/table"));
+        takeOne(session);
+        try (Child child = Child.start("count", state, "jobs")) {
+            assertThat(child.await("FREE")).isEqualTo("0");
+            child.finish();
+        }
+        assertThat(session.renew(holds).lost()).isEmpty();
+    }
+
+    @Test
+    void aWaiterShowsItsSignAgainAfterSomethingInItsProcessHasReadTheTable() throws Exception {
+        Path table = state.resolve("n-jobs/table");
+        BackendSession.Watch watch = session.watch(() -> {});
+        long signs = ownLocks(table);
+        assertThat(signs).isPositive();
+        dropOwnLocks(table);
+        assertThat(take(session, 4)).isInstanceOf(Answer.ExceedsLimit.class);
+        assertThat(ownLocks(table)).isEqualTo(signs);
+        watch.close();
+    }
+
+    /** Reads a file, as an agent or a backup in this process may do, whose locks of the file the operating system then drops. */
+    private static void dropOwnLocks(Path file) throws IOException {
+        Files.readAllBytes(file);
+        assertThat(ownLocks(file)).isZero();
+    }
+
     /** Counts what this process has locked of a file, or waits for. */
-    private static long ownLocks(Path file) throws IOException {
+    static long ownLocks(Path file) throws IOException {
         String inode = ":" + Files.getAttribute(file, "unix:ino");
         String pid = Long.toString(ProcessHandle.current().pid());
         return Files.readAllLines(Path.of("/proc/locks")).stream()

@@ -15,7 +15,9 @@ import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -280,6 +282,17 @@ class StateDirectoryTest {
                 .isInstanceOf(BackendUnavailableException.class)
                 .hasMessageContaining("nothing was done")
                 .hasMessageContaining("No space left");
+    }
+
+    @Test
+    void aReadOnlyFileSystemIsNoMatterOfRights() {
+        // The JDK's own is one.
+        Path file = Path.of(URI.create("jrt:/java.base/java/lang/Object.class"));
+        FileNotFoundException e = new FileNotFoundException(file + " (Read-only file system)");
+        assertThat(Files.isWritable(file)).isFalse();
+        assertThat(Call.failure("It", PrivateFiles.reason(file, e)))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("(Read-only file system)");
     }
 
     @Test

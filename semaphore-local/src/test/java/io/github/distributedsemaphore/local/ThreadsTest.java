@@ -131,6 +131,33 @@ class ThreadsTest {
     }
 
     @Test
+    void aRenewalDuringAGrantFindsWhatIsHeld() throws Exception {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = session(backend, "jobs")) {
+            backend.admin().create("jobs", LIMIT);
+            Hold kept = takeOne(session);
+            AtomicBoolean done = new AtomicBoolean();
+            Callable<Void> grants = () -> {
+                try {
+                    for (int i = 0; i < 5_000; i++) {
+                        giveBack(session, takeOne(session));
+                    }
+                } finally {
+                    done.set(true);
+                }
+                return null;
+            };
+            Callable<Void> renewals = () -> {
+                while (!done.get()) {
+                    assertThat(session.renew(List.of(kept)).lost()).isEmpty();
+                }
+                return null;
+            };
+            runAll(List.of(grants, renewals));
+        }
+    }
+
+    @Test
     void interruptsAtRandomMomentsLoseNoHold() throws Exception {
         try (SemaphoreBackend backend = Local.open(directory);
                 BackendSession session = session(backend, "jobs");
