@@ -31,6 +31,9 @@ final class Collector {
     /** Since when another client collects, as far as this one has seen; empty if it has not. */
     private OptionalLong seen = OptionalLong.empty();
 
+    /** When this one has last seen that. */
+    private long seenLast;
+
     private boolean ours;
     private boolean postponed;
 
@@ -62,17 +65,24 @@ final class Collector {
         Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
         while (!declare(holder, budget)) {
             long now = System.nanoTime();
-            if (seen.isEmpty()) {
-                seen = OptionalLong.of(now);
-            }
+            long since = seenSince(now);
             if (patience.isPast(now)) {
-                postponed = !attempt && now - seen.getAsLong() <= LONGEST_COLLECTION_NANOS;
+                postponed = !attempt && now - since <= LONGEST_COLLECTION_NANOS;
                 return;
             }
             pause(LONGEST_PAUSE_NANOS);
         }
         seen = OptionalLong.empty();
         ours = true;
+    }
+
+    /** What was seen long ago was another collection: a caller that is postponed asks again soon. */
+    private long seenSince(long now) {
+        if (seen.isEmpty() || now - seenLast > LONGEST_COLLECTION_NANOS) {
+            seen = OptionalLong.of(now);
+        }
+        seenLast = now;
+        return seen.getAsLong();
     }
 
     private boolean declare(HolderConnection holder, CallBudget budget) throws LinkLostException {

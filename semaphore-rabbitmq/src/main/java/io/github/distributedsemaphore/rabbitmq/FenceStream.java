@@ -4,6 +4,7 @@ import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
 import io.github.distributedsemaphore.rabbitmq.net.Failures;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
@@ -74,7 +75,7 @@ final class FenceStream implements AutoCloseable {
         try {
             Deadline patience = budget.patience();
             FenceChannel unused = send(line(patience), patience);
-        } catch (IOException | ShutdownSignalException | ProbeFailedException e) {
+        } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             // The drawing call meets it again, and reports it.
             close();
         }

@@ -172,11 +172,15 @@ final class HolderCount {
         }
     }
 
-    /** Gives up the channel, with all consumers on it, and counting for a while. */
+    /**
+     * Gives up the channel, with all consumers on it, and counting for a while. One on which the broker still works is closed when that
+     * is done, see {@link HolderConnection.Asked}.
+     */
     private void forget() {
         Channel present = channel;
         if (present != null) {
-            background.execute(() -> HolderConnection.abort(present));
+            CompletableFuture<?> unused =
+                    removal.whenCompleteAsync((done, failed) -> HolderConnection.abort(present), background);
         }
         channel = null;
         tags.clear();

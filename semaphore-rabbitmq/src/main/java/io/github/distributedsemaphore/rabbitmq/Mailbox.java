@@ -302,7 +302,7 @@ final class Mailbox implements AutoCloseable {
             } finally {
                 HolderConnection.abort(channel);
             }
-        } catch (IOException | ShutdownSignalException e) {
+        } catch (IOException | ShutdownSignalException | SemaphoreException e) {
             LOG.debug("no events of the broker, so a crash is found out on a timer", e);
             withoutEvents = line;
         }
@@ -318,7 +318,7 @@ final class Mailbox implements AutoCloseable {
                 if (present != null && isOpen()) {
                     call.ask(present.line, semaphore);
                 }
-            } catch (IOException | ShutdownSignalException e) {
+            } catch (IOException | ShutdownSignalException | SemaphoreException e) {
                 LOG.debug("holders cannot be asked", e);
             }
         });

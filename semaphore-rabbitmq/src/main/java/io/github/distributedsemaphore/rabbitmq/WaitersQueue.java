@@ -1,18 +1,24 @@
 package io.github.distributedsemaphore.rabbitmq;
 
+import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Command;
 import com.rabbitmq.client.Delivery;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.rabbitmq.net.Failures;
 import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
 import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -164,16 +170,18 @@ final class WaitersQueue {
         try {
             ProbeConnection.Line line = probes.line(
                     Deadline.after(System.nanoTime(), connections.settings().timeout()));
+            if (line.isBlocked()) {
+                // A channel would have no answer, and nobody to close it when the broker has opened it in the end.
+                throw new ProbeFailedException("the broker takes no messages now", null);
+            }
             for (int i = 0; i < TRIES_TO_CONSUME && line.isOpen(); i++) {
-                // The queue may have ended with its last consumer just now, and then the broker closes the channel.
-                Channel opened = line.newChannel();
-                if (consume(opened)) {
+                Channel opened = consume(line);
+                if (opened != null) {
                     channel = opened;
                     refused = false;
                     mailbox.listenToBroker(line, names.waiters());
                     return opened;
                 }
-                HolderConnection.abort(opened);
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             LOG.debug("not notified of releases", e);
@@ -185,10 +193,23 @@ final class WaitersQueue {
         return null;
     }
 
-    private boolean consume(Channel opened) {
+    /** Returns null if the broker closed the channel, as it does when the queue has ended with its last consumer just now. */
+    private @Nullable Channel consume(ProbeConnection.Line line) throws IOException, ProbeFailedException {
         try {
-            others = opened.queueDeclare(names.waiters(), true, false, true, ARGUMENTS)
-                    .getConsumerCount();
+            Channel opened = line.newChannel();
+            return consume(opened) ? opened : null;
+        } catch (IOException e) {
+            if (line.isOpen() && Failures.signal(e) == null) {
+                // It did not answer, and what is left of the channel ends with it.
+                probes.forget(line);
+            }
+            throw e;
+        }
+    }
+
+    private boolean consume(Channel opened) throws IOException, ProbeFailedException {
+        try {
+            others = declare(opened).getConsumerCount();
             // Without its queue it hears nothing more: who finds it closed subscribes again.
             opened.basicConsume(
                     names.waiters(),
@@ -198,7 +219,31 @@ final class WaitersQueue {
             return true;
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("not notified of releases on this channel", e);
+            if (Failures.signal(e) == null) {
+                throw e;
+            }
             return false;
+        }
+    }
+
+    private AMQP.Queue.DeclareOk declare(Channel opened) throws IOException, ProbeFailedException {
+        CompletableFuture<Command> declared = opened.asyncCompletableRpc(new AMQP.Queue.Declare.Builder()
+                .queue(names.waiters())
+                .durable()
+                .autoDelete()
+                .arguments(ARGUMENTS)
+                .build());
+        try {
+            Duration timeout = connections.settings().timeout();
+            Command answer = InterruptShield.await(declared, Deadline.after(System.nanoTime(), timeout));
+            return (AMQP.Queue.DeclareOk) answer.getMethod();
+        } catch (ExecutionException e) {
+            throw new IOException("the queue of those that wait was refused", e);
+        } catch (TimeoutException e) {
+            // Its node may be silent, and not this connection. Closed as late as by HolderConnection.Asked.
+            CompletableFuture<?> unused =
+                    declared.thenRunAsync(() -> HolderConnection.abort(opened), connections::execute);
+            throw new ProbeFailedException("no answer about the queue of those that wait", e);
         }
     }
 }

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.rabbitmq.client.Connection;
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -29,7 +30,6 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -425,7 +425,7 @@ class BoundTest {
         try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
             ProbeConnection.Line line =
                     backend.probes().line(Deadline.after(System.nanoTime(), Duration.ofSeconds(10)));
-            assertThatThrownBy(() -> line.newChannels(5)).isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> line.newChannels(5)).isInstanceOf(BackendAccessException.class);
             await().untilAsserted(() -> assertThat(channelsOfProbes()).isEqualTo("0"));
             assertThat(line.newChannels(4)).hasSize(4);
         } finally {

@@ -7,7 +7,7 @@ import java.util.List;
  * The broker of a test JVM: the one whose address is given by the system property {@code rabbitmq.uri} or the environment
  * variable {@code RABBITMQ_URI}, else one of our own, which ends with the JVM.
  */
-final class RabbitServer {
+public final class RabbitServer {
     private static final String GIVEN =
             System.getProperty("rabbitmq.uri", System.getenv().getOrDefault("RABBITMQ_URI", ""));
 
@@ -36,7 +36,7 @@ final class RabbitServer {
     }
 
     /** The address, without settings. */
-    static String uri() {
+    public static String uri() {
         return isOurs() ? node().uri() : GIVEN;
     }
 

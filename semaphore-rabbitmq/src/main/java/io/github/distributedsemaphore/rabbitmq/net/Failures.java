@@ -54,7 +54,8 @@ public final class Failures {
         return new BackendAccessException(
                 settings + " lets us open no more channels"
                         + (signal == null ? "" : ": " + signal.getMessage())
-                        + ". Raise its channel_max, or the user's limit; a client needs up to thirty-two on each connection",
+                        + ". Raise its channel_max, or the user's limit; a client needs up to thirty-two on the connection of a"
+                        + " semaphore, and on the one for messages and probes two, and two for each semaphore and each call at a time",
                 cause);
     }
 

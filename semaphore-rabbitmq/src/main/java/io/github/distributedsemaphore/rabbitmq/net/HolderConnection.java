@@ -211,10 +211,14 @@ public final class HolderConnection {
     /** A request on its way, and whether it only looks. */
     public record Asked(
             String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
-        /** A late answer finds nobody. To close a channel may block, as the answer comes first. */
+        /**
+         * A late answer finds nobody. The channel is closed when it is there, and not before: the client library does not wait for the
+         * broker's word for long, and then gives the channel's number to the next one. The broker ends a connection that opens
+         * a channel which it still works on.
+         */
         void abandon(RabbitConnections connections) {
             CompletableFuture<?> unused =
-                    channel.thenAccept(used -> connections.execute(() -> HolderConnection.abort(used)));
+                    answer.thenRunAsync(() -> HolderConnection.abort(channel.join()), connections::execute);
         }
     }
 
@@ -266,7 +270,7 @@ public final class HolderConnection {
     public Channel openSpare(Deadline end) {
         try {
             return connections.call(this::newChannel, HolderConnection::abort, end);
-        } catch (IOException e) {
+        } catch (IOException | SemaphoreException e) {
             LOG.debug("no spare channel", e);
             return null;
         }
@@ -311,7 +315,12 @@ public final class HolderConnection {
     }
 
     private LinkLostException lose(String reason, Exception cause) {
-        drop(reason);
+        if (isOpen()) {
+            drop(reason);
+        } else {
+            // Not to be dropped: the broker may be deleting what it held, and its word on that is waited for.
+            lost(reason);
+        }
         return new LinkLostException(connections.settings() + ": " + reason, cause);
     }
 

@@ -41,12 +41,14 @@ public final class ProbeConnection implements AutoCloseable {
     public static final class Line {
         private final RabbitConnections.Opened opened;
         private final Connection connection;
+        private final RabbitSettings settings;
         private final Deque<QueueSight.Prober> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean blocked;
 
-        private Line(RabbitConnections.Opened opened) {
+        private Line(RabbitConnections.Opened opened, RabbitSettings settings) {
             this.opened = opened;
             this.connection = opened.connection();
+            this.settings = settings;
             connection.addBlockedListener(
                     reason -> {
                         LOG.warn("The broker takes no messages now ({}): slots are looked for one by one", reason);
@@ -80,14 +82,18 @@ public final class ProbeConnection implements AutoCloseable {
             return newChannels(1).get(0);
         }
 
-        /** Opens so many channels, or none. */
+        /**
+         * Opens so many channels, or none.
+         *
+         * @throws BackendAccessException if the connection may have no more; those that it has are as good as before
+         */
         public List<Channel> newChannels(int number) throws IOException {
             List<Channel> channels = new ArrayList<>();
             while (channels.size() < number) {
                 Channel channel = connection.createChannel();
                 if (channel == null) {
                     channels.forEach(HolderConnection::abort);
-                    throw new IOException("the broker's limit of channels is reached");
+                    throw Failures.channelLimit(settings, null);
                 }
                 channels.add(channel);
             }
@@ -127,8 +133,9 @@ public final class ProbeConnection implements AutoCloseable {
             }
             CompletableFuture<Line> present = line;
             if (present == null || isOver(present)) {
-                present =
-                        connections.connect("semaphore probes", /* told */ true).thenApply(Line::new);
+                present = connections
+                        .connect("semaphore probes", /* told */ true)
+                        .thenApply(opened -> new Line(opened, connections.settings()));
                 line = present;
             }
             return present;

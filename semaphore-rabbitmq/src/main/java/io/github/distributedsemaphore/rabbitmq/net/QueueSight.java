@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.ConfirmCallback;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
@@ -15,6 +16,8 @@ import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -113,20 +116,24 @@ public final class QueueSight {
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
-        boolean done = false;
+        boolean reusable = false;
         try {
             BitSet present = new BitSet();
             for (int from = 0; from < queues.size(); from += CHANNELS * MOST_AT_ONCE) {
                 int to = Math.min(queues.size(), from + CHANNELS * MOST_AT_ONCE);
                 probe(line, queues.subList(0, to), from, present, patience.get());
             }
-            done = true;
+            reusable = true;
             return present;
+        } catch (BackendAccessException e) {
+            // It only lets us open no more channels; those that it has are of use to others.
+            reusable = true;
+            throw new ProbeFailedException("queues could not be probed: " + e.getMessage(), e);
         } catch (IOException | ShutdownSignalException e) {
             refuseIfDenied(e);
             throw new ProbeFailedException("queues could not be probed: " + e, e);
         } finally {
-            if (!done && !line.isBlocked()) {
+            if (!reusable && !line.isBlocked()) {
                 probes.forget(line);
             }
         }
@@ -163,16 +170,21 @@ public final class QueueSight {
         }
     }
 
-    /** A channel for probes. For one thread at a time; what comes back arrives on another one, before the confirmations. */
+    /**
+     * A channel for probes. For one thread at a time; what comes back arrives on another one, before the confirmations. The client
+     * library's own wait for these goes by the wall clock, so it is not used.
+     */
     static final class Prober {
         private final Channel channel;
-        private final BitSet asked = new BitSet();
-        private final BitSet returned = new BitSet();
+        private volatile Batch batch = new Batch(0, 0, 0);
 
         Prober(Channel channel) throws IOException {
             this.channel = channel;
             channel.addReturnListener(message ->
-                    returned.set(Integer.parseInt(message.getProperties().getMessageId())));
+                    batch.returned(Integer.parseInt(message.getProperties().getMessageId())));
+            ConfirmCallback confirmed = (tag, multiple) -> batch.confirmed(tag, multiple);
+            channel.addConfirmListener(confirmed, confirmed);
+            channel.addShutdownListener(signal -> batch.present.completeExceptionally(signal));
             channel.confirmSelect();
         }
 
@@ -185,9 +197,7 @@ public final class QueueSight {
         }
 
         private void send(List<String> queues, int from, int to) throws IOException {
-            asked.clear();
-            asked.set(from, to);
-            returned.clear();
+            batch = new Batch(channel.getNextPublishSeqNo(), from, to);
             for (int i = from; i < to; i++) {
                 AMQP.BasicProperties properties = new AMQP.BasicProperties.Builder()
                         .messageId(Integer.toString(i))
@@ -199,21 +209,41 @@ public final class QueueSight {
         }
 
         /** Waits for the answers, and adds the queues that exist. */
-        private void await(BitSet present, Deadline end) throws ProbeFailedException {
-            if (!InterruptShield.await((time, unit) -> areConfirmed(unit.toMillis(time)), end)) {
-                throw new ProbeFailedException("probes were not confirmed in time", null);
+        private void await(BitSet present, Deadline end) throws IOException, ProbeFailedException {
+            try {
+                present.or(InterruptShield.await(batch.present, end));
+            } catch (ExecutionException e) {
+                throw new IOException("the channel of the probes was closed", e);
+            } catch (TimeoutException e) {
+                throw new ProbeFailedException("probes were not confirmed in time", e);
             }
-            asked.andNot(returned);
-            present.or(asked);
+        }
+    }
+
+    /** Probes that are sent together, and what is known so far. Changed by one thread, which the client library has for that. */
+    private static final class Batch {
+        private final long firstTag;
+        private final BitSet unconfirmed = new BitSet();
+        private final BitSet unreturned = new BitSet();
+
+        /** Done with the indexes of the queues that exist when all are confirmed, which the broker does in any order. */
+        private final CompletableFuture<BitSet> present = new CompletableFuture<>();
+
+        Batch(long firstTag, int from, int to) {
+            this.firstTag = firstTag;
+            unconfirmed.set(0, to - from);
+            unreturned.set(from, to);
         }
 
-        private boolean areConfirmed(long millis) throws InterruptedException {
-            try {
-                // Of zero the client library would wait without end.
-                boolean unused = channel.waitForConfirms(Math.max(1, millis));
-                return true;
-            } catch (TimeoutException e) {
-                return false;
+        void returned(int index) {
+            unreturned.clear(index);
+        }
+
+        void confirmed(long tag, boolean multiple) {
+            int probe = (int) (tag - firstTag);
+            unconfirmed.clear(multiple ? 0 : probe, probe + 1);
+            if (unconfirmed.isEmpty()) {
+                present.complete(unreturned);
             }
         }
     }

@@ -7,6 +7,7 @@ import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.client.impl.ForgivingExceptionHandler;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.net.Socket;
@@ -117,6 +118,7 @@ public final class RabbitConnections implements AutoCloseable {
      *
      * @param late gets a result that comes after the end; may block
      * @throws IOException if it failed, or is not done by the end
+     * @throws SemaphoreException if it failed by one
      */
     public <T> T call(Callable<T> request, Consumer<T> late, Deadline end) throws IOException {
         CompletableFuture<T> result = new CompletableFuture<>();
@@ -130,6 +132,9 @@ public final class RabbitConnections implements AutoCloseable {
         try {
             return InterruptShield.await(result, end);
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof SemaphoreException refusal) {
+                throw refusal;
+            }
             throw new IOException(String.valueOf(e.getMessage()), e);
         } catch (TimeoutException e) {
             CompletableFuture<?> unused = result.thenAcceptAsync(late, this::execute);
@@ -185,7 +190,10 @@ public final class RabbitConnections implements AutoCloseable {
         } catch (ExecutionException e) {
             throw Failures.notConnected(settings, e.getCause() == null ? e : e.getCause());
         } catch (TimeoutException e) {
-            opening.completeExceptionally(e);
+            if (!opening.completeExceptionally(e)) {
+                // It came up just now, and nobody else knows of it.
+                CompletableFuture<?> unused = opening.thenAcceptAsync(Opened::drop, this::execute);
+            }
             throw Failures.notConnected(settings, e);
         }
     }
