@@ -114,8 +114,8 @@ public abstract class FairnessRules {
         Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
         DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
         for (boolean byInterrupt : new boolean[] {true, false}) {
-            Task<PermitGroup> large = tck.spawn(
-                    "large request", () -> semaphore.acquire(2, byInterrupt ? tck.patience() : Duration.ofMillis(400)));
+            Duration wait = byInterrupt ? tck.patience() : tck.quiet().multipliedBy(3);
+            Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(2, wait));
             // The time of the other one may be over before anybody looks.
             if (byInterrupt) {
                 large.awaitBlocked();
