@@ -5,6 +5,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Endings of names that an adapter may take for one another: by its escapes, by what its store does to letters, by the separators
@@ -28,10 +29,22 @@ final class HostileNames {
             List.of("\ufb01", "fi", "\u212b", "\u00c5", "A\u030a"),
             List.of("\ud83d\ude00", "\ud83d\ude01", "\ufffd", "??"));
 
+    /** Where a store writes a name as a number, or looks at its first character. */
+    private static final List<String> BEGINNINGS =
+            List.of("\u00e9", "\u8a9e".repeat(25), "\ud83d\ude00", "%", ".", "-", "~", "\ufffd");
+
     private HostileNames() {}
 
+    /** Names with hostile characters behind a text, and before it. */
+    static List<String> around(String text, Random random) {
+        return Stream.concat(
+                        endings(random).stream().map(ending -> text + ending),
+                        BEGINNINGS.stream().map(beginning -> beginning + text))
+                .toList();
+    }
+
     /** All families, of each of them everything or, where that is much, a part that the seed chooses. */
-    static Set<String> endings(Random random) {
+    private static Set<String> endings(Random random) {
         Set<String> endings = new LinkedHashSet<>();
         escapesWithoutAWidth(endings, random);
         escapesOfEscapes(endings, random);
