@@ -152,7 +152,7 @@ final class ConsulAdmin implements BackendAdmin {
             } else if (view.lockIndex() != 0) {
                 transaction.delete(view.key(KeyNames.LOCK), view.lockIndex());
             } else {
-                // Fails if a grant makes the key at this moment, which would stay for ever.
+                // The transaction fails if a grant makes the key at this moment. Such a key would stay for ever.
                 LockBody none = new LockBody(view.limit(), Set.of(), nonce(), true);
                 transaction.cas(view.key(KeyNames.LOCK), 0, none.toJson()).delete(view.key(KeyNames.LOCK));
             }

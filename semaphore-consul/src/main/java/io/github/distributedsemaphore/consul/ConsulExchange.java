@@ -247,8 +247,8 @@ final class ConsulExchange {
         PrefixView last = first ? newest() : null;
         if (last != null && lossesThen == pool.losses()) {
             ExchangePlan plan = ExchangePlan.of(last, request, releases, pool.idleIds(), row(last));
-            boolean told = plan.isEmpty() && !releases.isEmpty();
-            if (!plan.refusesForGood() && !told && (!plan.isEmpty() || isJustSeen(last))) {
+            boolean losesHolds = plan.isEmpty() && !releases.isEmpty();
+            if (!plan.refusesForGood() && !losesHolds && (!plan.isEmpty() || isJustSeen(last))) {
                 return plan;
             }
         }

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +29,10 @@ final class ExchangePlan {
 
     private final PrefixView view;
     private final Map<Hold, SlotSession> releases;
+
+    /** Sessions of this client that hold nothing and are listed all the same. */
     private final Set<String> unused;
+
     private final int epochs;
     private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
 
@@ -48,7 +52,7 @@ final class ExchangePlan {
     private ExchangePlan(PrefixView view, Map<Hold, SlotSession> releases, Set<String> unused, int epochs) {
         this.view = view;
         this.releases = releases;
-        this.unused = unused;
+        this.unused = unused.stream().filter(view::isListed).collect(Collectors.toSet());
         this.epochs = (int) Math.min(epochs, EPOCHS);
     }
 

@@ -62,7 +62,7 @@ record PrefixView(
         }
     }
 
-    /** Whether a session has the slot that it was granted. An entry that is another one's, as after a restore, says nothing of it. */
+    /** Whether a session holds the slot of this grant. After a restore its entry may be that of an earlier grant. */
     boolean isHeld(Hold hold, String session) {
         Contender entry = contenders.get(session);
         return entry != null && isListed(session) && entry.modifyIndex() * ExchangePlan.EPOCHS == hold.epoch();

@@ -119,17 +119,19 @@ final class PrivateFiles {
         if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
             return new NoSuchFileException(file.toString());
         }
-        if (!Files.isReadable(file) || (!Files.isWritable(file) && !isOnReadOnlySystem(file))) {
+        if (!Files.isReadable(file) || (!Files.isWritable(file) && !isReadOnly(file, e))) {
             return new AccessDeniedException(file.toString());
         }
         return e;
     }
 
     /** Tells whether nobody may write, whatever the rights of the file; false where the file system is out of sight. */
-    private static boolean isOnReadOnlySystem(Path file) {
+    private static boolean isReadOnly(Path file, FileNotFoundException e) {
         try {
-            return Files.getFileStore(file).isReadOnly();
-        } catch (IOException e) {
+            // A read-only bind mount shows only in what the operating system says, in its language.
+            return String.valueOf(e.getMessage()).contains("Read-only file system")
+                    || Files.getFileStore(file).isReadOnly();
+        } catch (IOException unknown) {
             return false;
         }
     }

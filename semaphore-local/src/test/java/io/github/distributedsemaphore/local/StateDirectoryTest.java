@@ -288,11 +288,11 @@ class StateDirectoryTest {
     void aReadOnlyFileSystemIsNoMatterOfRights() {
         // The JDK's own is one.
         Path file = Path.of(URI.create("jrt:/java.base/java/lang/Object.class"));
-        FileNotFoundException e = new FileNotFoundException(file + " (Read-only file system)");
+        FileNotFoundException e = new FileNotFoundException(file + " (schreibgeschützt)");
         assertThat(Files.isWritable(file)).isFalse();
         assertThat(Call.failure("It", PrivateFiles.reason(file, e)))
                 .isInstanceOf(BackendUnavailableException.class)
-                .hasMessageContaining("(Read-only file system)");
+                .hasMessageContaining("(schreibgeschützt)");
     }
 
     @Test

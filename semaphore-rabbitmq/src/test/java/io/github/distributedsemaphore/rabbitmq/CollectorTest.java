@@ -17,7 +17,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Who waits for a client that collects several slots, and for how long. */
+/** How long a client waits for another one that collects several slots. */
 class CollectorTest {
     private static final ExchangeRequest SEVERAL = new ExchangeRequest(List.of(), List.of(2), 1, true);
 
