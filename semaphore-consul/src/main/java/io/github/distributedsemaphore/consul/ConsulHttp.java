@@ -54,7 +54,8 @@ final class ConsulHttp implements AutoCloseable {
         this.timer = new AbortableHttpClient.Timer(Math.min(LONGEST_LOOK_NANOS, longest.toNanos() / 20));
         this.http = new AbortableHttpClient(connections, settings.tls());
         String scheme = settings.tls() == null ? "http://" : "https://";
-        this.client = new ConsulRawClient(scheme + settings.host(), settings.port(), http);
+        this.client = new ConsulRawClient(
+                scheme + settings.agent().hostInUri(), settings.agent().port(), http);
     }
 
     /** Returns a call that waits for news. */

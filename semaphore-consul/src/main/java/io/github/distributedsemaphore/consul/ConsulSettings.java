@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
@@ -10,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How a client uses a Consul agent.
  *
- * @param host the agent
- * @param port its HTTP port
+ * @param agent where the agent listens for HTTP
  * @param tls the certificates of the other side and our own; null for a connection in clear
  * @param token the ACL token; empty for none
  * @param datacenter where the semaphores are; empty for the agent's own
@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param self what to store beside each hold
  */
 record ConsulSettings(
-        String host,
-        int port,
+        HostAndPort agent,
         @Nullable SSLContext tls,
         String token,
         String datacenter,
@@ -59,10 +58,7 @@ record ConsulSettings(
                     "User and password have no meaning in a Consul address: give an ACL token by the setting 'token'");
         }
         String hosts = uri.hosts();
-        int colon = hosts.lastIndexOf(':');
-        boolean hasPort = colon > hosts.lastIndexOf(']');
-        String host = hasPort ? hosts.substring(0, colon) : hosts;
-        if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f.:]+]")) {
+        if (!hosts.matches("([A-Za-z0-9._-]+|\\[[0-9A-Fa-f.:]+])(:[^:]*)?")) {
             throw new IllegalArgumentException("'" + hosts + "' is not one host: write " + uri.scheme()
                     + "://host:port, with the address of one agent");
         }
@@ -71,8 +67,7 @@ record ConsulSettings(
                 .orElse(null);
         int standard = tls == null ? DEFAULT_PORT : DEFAULT_TLS_PORT;
         return new ConsulSettings(
-                host,
-                hasPort ? port(hosts.substring(colon + 1)) : standard,
+                HostAndPort.parse(hosts, standard),
                 tls,
                 token(uri.text("token", "")),
                 word("dc", uri.text("dc", ""), false),
@@ -87,13 +82,6 @@ record ConsulSettings(
     private static @Nullable Duration grace(BackendUri uri) {
         boolean given = !uri.text("grace", NO_GRACE).equals(NO_GRACE);
         return given ? uri.duration("grace", Duration.ZERO, Duration.ZERO, LONGEST_DETECTION) : null;
-    }
-
-    private static int port(String text) {
-        if (!text.matches("\\d{1,5}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > 65_535) {
-            throw new IllegalArgumentException("The port is '" + text + "', it must be from 1 to 65535");
-        }
-        return Integer.parseInt(text);
     }
 
     /** It goes into a header, where other characters would be another header or nothing. It is not in the message. */
@@ -145,6 +133,6 @@ record ConsulSettings(
 
     @Override
     public String toString() {
-        return host + ":" + port + (prefix.isEmpty() ? "" : "/" + prefix);
+        return agent + (prefix.isEmpty() ? "" : "/" + prefix);
     }
 }

@@ -20,8 +20,8 @@ class SettingsTest {
         ConsulSettings settings = of("consul://localhost?detection=42s");
         assertThat(settings.ttl()).isEqualTo(Duration.ofSeconds(20));
         assertThat(settings.ttl().multipliedBy(2)).isLessThan(settings.detection());
-        assertThat(settings.port()).isEqualTo(8500);
-        assertThat(of("consul+https://localhost").port()).isEqualTo(8501);
+        assertThat(settings.agent().port()).isEqualTo(8500);
+        assertThat(of("consul+https://localhost").agent().port()).isEqualTo(8501);
     }
 
     @Test
@@ -52,8 +52,8 @@ class SettingsTest {
 
     @Test
     void hostsAreNamesOrAddresses() {
-        assertThat(of("consul://my_host.example:80").host()).isEqualTo("my_host.example");
-        assertThat(of("consul://[::1]:8501").host()).isEqualTo("[::1]");
+        assertThat(of("consul://my_host.example:80").agent()).hasToString("my_host.example:80");
+        assertThat(of("consul://[::1]:8501").agent()).hasToString("[::1]:8501");
         assertThat(of("consul://localhost?grace=none").grace()).isNull();
     }
 

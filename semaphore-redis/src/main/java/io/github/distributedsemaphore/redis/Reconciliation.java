@@ -10,7 +10,6 @@ import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -27,6 +26,9 @@ final class Reconciliation {
     private final Planner planner;
     private final ArmedWire wire;
 
+    /** The connections on which something may be under way: an exchange of unknown outcome, or what was given back in the background. */
+    private final Set<RedisWire> withoutReply = new HashSet<>();
+
     Reconciliation(RedisLayout layout, RedisLiveness liveness, Planner planner, ArmedWire wire) {
         this.layout = layout;
         this.liveness = liveness;
@@ -35,15 +37,49 @@ final class Reconciliation {
         this.wire = wire;
     }
 
+    /** What was sent last may be under way. */
+    void noReplyOnLast() {
+        RedisWire last = wire.last();
+        if (last != null) {
+            withoutReply.add(last);
+        }
+    }
+
+    /** Whether something may be under way. */
+    boolean isDue() {
+        return !withoutReply.isEmpty();
+    }
+
+    /** Nothing is under way any more, and what it did is known. */
+    void done() {
+        withoutReply.clear();
+    }
+
+    /** What was given back without a reply must not come when the session holds that slot again. */
+    void outliveGivingBack(Attempt attempt, Deadline deadline) {
+        if (!isDue()) {
+            return;
+        }
+        try {
+            if (outlive(deadline)) {
+                settleReleases(attempt, attempt.owed(), wire.rearm(0, deadline), deadline);
+            }
+            done();
+            planner.forgetPlace();
+        } catch (RuntimeException e) {
+            noReplyOnLast();
+            throw e;
+        }
+    }
+
     /**
      * Makes sure that nothing is done any more that was sent before. The server ends the connections on which it may be under way.
      * Where that cannot be had, the session goes on under another name: then nothing is found that could be moved.
      *
-     * @param former the connections without a reply; none if they are not known
      * @return false if the session is not among the living
      */
-    boolean outlive(Collection<RedisWire> former, Deadline deadline) {
-        if (former.isEmpty() || !wire.outlive(former, deadline)) {
+    boolean outlive(Deadline deadline) {
+        if (!isDue() || !wire.outlive(withoutReply, deadline)) {
             return rename(deadline);
         }
         learnName(deadline);
@@ -126,7 +162,7 @@ final class Reconciliation {
      *
      * @param released all or some of what the exchange is to give back
      */
-    void settleReleases(Attempt attempt, List<Hold> released, View view, Deadline deadline) {
+    private void settleReleases(Attempt attempt, List<Hold> released, View view, Deadline deadline) {
         Set<Integer> mine = view.mine() == null ? Set.of() : view.mine();
         Set<Hold> gone = new HashSet<>(released);
         List<Hold> there =

@@ -9,7 +9,6 @@ import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
-import io.github.distributedsemaphore.redis.net.RedisWire;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
@@ -54,9 +53,6 @@ final class RedisExchange {
 
     /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
-
-    /** The connections on which something may be under way: of that exchange, or of what was given back in the background. */
-    private final Set<RedisWire> withoutReply = new HashSet<>();
 
     private volatile @Nullable Started started;
 
@@ -104,7 +100,7 @@ final class RedisExchange {
      * @return false if a connection has to be opened first: then nothing was done
      */
     boolean start(ExchangeRequest request, BiConsumer<@Nullable ExchangeResult, @Nullable Throwable> end) {
-        if (!wire.isOpen() || wire.isOtherServer() || unknown != null || !withoutReply.isEmpty()) {
+        if (!wire.isOpen() || wire.isOtherServer() || unknown != null || reconciliation.isDue()) {
             return false;
         }
         View view = wire.known();
@@ -265,31 +261,7 @@ final class RedisExchange {
 
     private void leaveOpen(Attempt attempt) {
         unknown = attempt;
-        noReplyOnLast();
-    }
-
-    private void noReplyOnLast() {
-        RedisWire last = wire.last();
-        if (last != null) {
-            withoutReply.add(last);
-        }
-    }
-
-    /** What was given back without a reply must not come when the session holds that slot again. */
-    private void outliveGivingBack(Attempt attempt, Deadline deadline) {
-        if (withoutReply.isEmpty()) {
-            return;
-        }
-        try {
-            if (reconciliation.outlive(withoutReply, deadline)) {
-                reconciliation.settleReleases(attempt, attempt.owed(), wire.rearm(0, deadline), deadline);
-            }
-            withoutReply.clear();
-            planner.forgetPlace();
-        } catch (RuntimeException e) {
-            noReplyOnLast();
-            throw e;
-        }
+        reconciliation.noReplyOnLast();
     }
 
     private ExchangeResult attempted(Attempt attempt, Deadline deadline, @Nullable Throwable failure) {
@@ -301,7 +273,7 @@ final class RedisExchange {
             } else if (failure != null) {
                 throw new IllegalStateException(layout.what() + ": " + failure, failure);
             }
-            outliveGivingBack(attempt, deadline);
+            reconciliation.outliveGivingBack(attempt, deadline);
             return run(attempt, deadline);
         } catch (WireException | BackendUnavailableException e) {
             wire.disarm();
@@ -359,7 +331,7 @@ final class RedisExchange {
         try {
             attempt.resolve();
             wire.disarm();
-            if (reconciliation.outlive(withoutReply, deadline)) {
+            if (reconciliation.outlive(deadline)) {
                 reconciliation.requireConfirmed(deadline);
                 planner.forgetPlace();
                 attempt.undone();
@@ -371,7 +343,7 @@ final class RedisExchange {
             }
             ExchangeResult result = run(attempt, deadline);
             unknown = null;
-            withoutReply.clear();
+            reconciliation.done();
             return result;
         } catch (RuntimeException e) {
             leaveOpen(attempt);
@@ -415,7 +387,7 @@ final class RedisExchange {
         try {
             // First: what cannot be given back now is owed then, and not tried again every few milliseconds.
             loop.takeOffers(back);
-            outliveGivingBack(back, deadline);
+            reconciliation.outliveGivingBack(back, deadline);
             if (look) {
                 back.freed(wire.rearm(0, deadline).free().size());
             }
@@ -423,7 +395,7 @@ final class RedisExchange {
         } catch (RuntimeException e) {
             ledger.owe(back.unknownToCallers());
             if (back.inFlight() != null) {
-                noReplyOnLast();
+                reconciliation.noReplyOnLast();
             }
             wire.disarm();
             throw e;
@@ -459,7 +431,7 @@ final class RedisExchange {
             leaveQueue(deadline);
         } catch (WireException e) {
             // It may be done yet: the next exchange makes sure.
-            noReplyOnLast();
+            reconciliation.noReplyOnLast();
             throw e;
         }
     }

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.util.List;
 
 /** A server that the kit starts, ends and robs of its data; it keeps its address. */

@@ -108,8 +108,8 @@ class PlantedBugsTest {
                     "4.6",
                     "a request that comes late",
                     "RedisExchange.java",
-                    "if (reconciliation.outlive(withoutReply, deadline)) { reconciliation.requireConfirmed",
-                    "if (!withoutReply.isEmpty()) { reconciliation.requireConfirmed"),
+                    "if (reconciliation.outlive(deadline)) { reconciliation.requireConfirmed",
+                    "if (reconciliation.isDue()) { reconciliation.requireConfirmed"),
             engine(
                     "a permit that was not renewed is said to be taken by the backend",
                     "13.3",

@@ -6,7 +6,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.ExposedPort;
 import com.github.dockerjava.api.model.PortBinding;
 import com.github.dockerjava.api.model.Ports;
-import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.time.Duration;
 import java.util.Objects;
 import org.testcontainers.containers.GenericContainer;

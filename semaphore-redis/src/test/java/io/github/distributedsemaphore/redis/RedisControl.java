@@ -1,7 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
 import io.github.distributedsemaphore.tck.harness.UriAccess;

@@ -1,6 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
-import io.github.distributedsemaphore.redis.net.HostAndPort;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.tck.agent.Signals;
 import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.BufferedReader;

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.rabbitmq.net;
 import com.rabbitmq.client.Address;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.time.Duration;
 import java.util.List;
@@ -47,7 +48,9 @@ public record RabbitSettings(
                 Duration.ofSeconds(180).plus(NOTICE));
         String path = uri.path();
         return new RabbitSettings(
-                addresses(uri, encrypted),
+                HostAndPort.parseAll(uri.hosts(), encrypted ? 5671 : 5672).stream()
+                        .map(node -> new Address(node.host(), node.port()))
+                        .toList(),
                 uri.user().isEmpty() ? "guest" : uri.user(),
                 uri.user().isEmpty() ? "guest" : uri.password(),
                 path.length() <= 1 ? "/" : path.substring(1),
@@ -58,18 +61,6 @@ public record RabbitSettings(
                 uri.duration("timeout", Duration.ofSeconds(4), Duration.ofMillis(500), Duration.ofMinutes(1)),
                 uri.choice("slotQueues", "classic", "quorum"),
                 self);
-    }
-
-    private static List<Address> addresses(BackendUri uri, boolean encrypted) {
-        String hosts = uri.hosts().isEmpty() ? "localhost" : uri.hosts();
-        try {
-            return List.of(Address.parseAddresses(hosts)).stream()
-                    .map(address ->
-                            address.getPort() > 0 ? address : new Address(address.getHost(), encrypted ? 5671 : 5672))
-                    .toList();
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("'" + hosts + "' is no list of host:port divided by commas", e);
-        }
     }
 
     /** The interval to ask the broker for, in seconds: it frees a silent client's queues after at most three of them. */

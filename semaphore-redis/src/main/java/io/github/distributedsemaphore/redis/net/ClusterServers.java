@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis.net;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.lettuce.core.cluster.SlotHash;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;

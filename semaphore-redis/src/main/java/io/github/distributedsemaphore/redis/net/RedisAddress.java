@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;

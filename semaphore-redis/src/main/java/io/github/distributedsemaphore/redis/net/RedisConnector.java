@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis.net;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import io.lettuce.core.ClientOptions;

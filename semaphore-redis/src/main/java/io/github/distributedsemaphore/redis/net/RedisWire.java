@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;

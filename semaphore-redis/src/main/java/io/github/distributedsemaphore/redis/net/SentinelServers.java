@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.net;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

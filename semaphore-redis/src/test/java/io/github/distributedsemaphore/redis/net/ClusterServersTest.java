@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.ServerSettings.Credentials;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.spi.support.HostAndPort;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -85,6 +85,24 @@ public abstract class WakeUpRules {
         }
     }
 
+    /** A resize changes what is stored. Processes that wait learn of it, and of each release after it. */
+    @Test
+    @Rule({"2.1", "8.5"})
+    void processesThatWaitThroughAResizeAreWokenByReleases(TckFixture tck) {
+        String name = tck.create(1);
+        DistributedSemaphore here = tck.client(Waiters.hinted(tck)).semaphore(name);
+        List<Agent> agents = hintedAgents(tck, here);
+        for (int unused : tck.repeat(6, Duration.ofSeconds(4))) {
+            Permit held = tck.take(here, 1).get(0);
+            List<CompletableFuture<Optional<AgentPermits>>> waiting = waiting(tck, name, agents);
+            long resized = System.nanoTime();
+            tck.home().admin().resize(name, 2);
+            passOn(tck, resized, agents, waiting);
+            held.release();
+            tck.home().admin().resize(name, 1);
+        }
+    }
+
     private static List<CompletableFuture<Optional<AgentPermits>>> waiting(
             TckFixture tck, String name, List<Agent> agents) {
         List<CompletableFuture<Optional<AgentPermits>>> waiting = new ArrayList<>();
@@ -100,6 +118,13 @@ public abstract class WakeUpRules {
             TckFixture tck, Permit held, List<Agent> agents, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
         long released = System.nanoTime();
         held.release();
+        passOn(tck, released, agents, waiting);
+    }
+
+    /** Has the permit that is free since a moment go to each of two processes, and back to nobody. */
+    private static void passOn(
+            TckFixture tck, long free, List<Agent> agents, List<CompletableFuture<Optional<AgentPermits>>> waiting) {
+        long released = free;
         int first = first(tck, waiting);
         for (int i : List.of(first, 1 - first)) {
             AgentPermits there = served(tck, agents.get(i), waiting.get(i), released);
