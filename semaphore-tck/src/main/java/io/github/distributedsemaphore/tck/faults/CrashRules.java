@@ -19,9 +19,12 @@ import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
@@ -29,6 +32,11 @@ import org.opentest4j.TestAbortedException;
 @Section
 public abstract class CrashRules {
     private static final Duration BUDGET = Duration.ofSeconds(8);
+
+    /** How often a waiter asks by itself: so seldom that a second look, which comes as late, shows. */
+    private static final Duration SELDOM = Duration.ofSeconds(4);
+
+    private static final int QUEUES = 16;
 
     /** For subclasses. */
     protected CrashRules() {}
@@ -301,6 +309,35 @@ public abstract class CrashRules {
                 waiter::isDone);
         waiter.result().release();
         tck.assertFree(name, 1);
+    }
+
+    /** Long before the death is noticed, those behind a dead waiter ask by themselves, and leave a free slot to it for a moment only. */
+    @Test
+    @Rule({"2.1", "16.4"})
+    void aDeadWaiterHoldsUpThoseBehindItForAMoment(TckFixture tck) {
+        requireCrashRelease(tck);
+        SemaphoreClient dying = tck.client();
+        SemaphoreClient behind = tck.client(Waiters.hinted(tck).with("recheck", SELDOM.toSeconds() + "s"));
+        List<String> names = Stream.generate(() -> tck.create(1)).limit(QUEUES).toList();
+        List<Permit> held = names.stream()
+                .map(name -> tck.take(tck.home().semaphore(name), 1).get(0))
+                .toList();
+        List<CompletableFuture<Permit>> first = waiting(dying, names);
+        tck.proveNothing("the first waiters wait", () -> first.stream().noneMatch(CompletableFuture::isDone));
+        List<CompletableFuture<Permit>> waiters = waiting(behind, names);
+        Pause.millis(tck.quiet().toMillis());
+        dying.abort();
+        held.forEach(Permit::release);
+        tck.await(
+                "those behind dead waiters are served when they ask by themselves, every " + SELDOM,
+                SELDOM.plus(tck.guarantees().wakeUpBound()),
+                () -> waiters.stream().allMatch(CompletableFuture::isDone));
+        waiters.forEach(waiter -> waiter.join().release());
+        names.forEach(name -> tck.assertFree(name, 1));
+    }
+
+    private static List<CompletableFuture<Permit>> waiting(SemaphoreClient client, List<String> names) {
+        return names.stream().map(name -> client.semaphore(name).acquireAsync()).toList();
     }
 
     /** A backend may be busy with the request of a dead client until it notices the death. */

@@ -187,6 +187,29 @@ public abstract class FencingRules {
         }
     }
 
+    /** A client that passes slots on among its threads may use up many epochs with each grant, more than a clock counts meanwhile. */
+    @Test
+    @Rule("7.2")
+    void fencesGoOnRisingAfterDestructionHoweverManyWereUsed(TckFixture tck) {
+        if (!tck.has(Capability.DURABLE_FENCING)) {
+            throw new TestAbortedException("DURABLE_FENCING is not declared");
+        }
+        String name = tck.create(1);
+        DistributedSemaphore greedy =
+                tck.client(ClientSpec.plain().with("handOffs", "10000")).semaphore(name);
+        List<Long> epochs = new ArrayList<>();
+        for (int unused : tck.repeat(40, Duration.ofSeconds(1))) {
+            takeAndNote(tck, greedy, epochs);
+        }
+        tck.home().admin().destroy(name);
+        tck.home().admin().create(name, 1);
+        takeAndNote(tck, tck.client().semaphore(name), epochs);
+        assertThat(epochs)
+                .as("epochs, of which the last is from after the semaphore was destroyed and created again")
+                .isSorted()
+                .doesNotHaveDuplicates();
+    }
+
     @Test
     @Rule("7.3")
     void eachPermitOfAGroupHasItsOwnFenceForGood(TckFixture tck) throws Exception {

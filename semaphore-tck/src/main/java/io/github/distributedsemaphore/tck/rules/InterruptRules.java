@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
@@ -39,6 +40,11 @@ public abstract class InterruptRules {
 
     /** A call waits first for an answer, then for a permit, then between two questions: an interrupt finds it in each of them. */
     private static final int[] MOMENTS_MILLIS = {0, 20, 100};
+
+    /** How many permits a client takes by its first try, and how long that may take. */
+    private static final int GROUP = 4;
+
+    private static final int LATEST_MILLIS = 30;
 
     /** Takes all permits of a semaphore of three, and shrinks it to two. */
     private static List<Permit> full(TckFixture tck, String name) {
@@ -148,6 +154,28 @@ public abstract class InterruptRules {
     }
 
     /** Each on a client that has no connection yet: an interrupt must not keep it from making one. */
+    /** What a client makes for its first permits, sessions or connections, it may make on several threads. */
+    @Test
+    @Rule("3.5")
+    void aClientsFirstTryIsDeafToAnInterruptAtAnyMoment(TckFixture tck) throws Exception {
+        String name = tck.create(GROUP);
+        tck.take(tck.client().semaphore(name), GROUP).forEach(Permit::close);
+        for (int unused : tck.repeat(12, Duration.ofSeconds(4))) {
+            DistributedSemaphore semaphore = tck.client().semaphore(name);
+            Task<PermitGroup> first = tck.spawn("first try of a client", () -> {
+                PermitGroup group =
+                        semaphore.tryAcquire(GROUP).orElseThrow(() -> new AssertionError("a try when all are free"));
+                assertThatThrownBy(() -> Thread.sleep(tck.patience().toMillis()), "a sleep of an interrupted thread")
+                        .isInstanceOf(InterruptedException.class);
+                return group;
+            });
+            Pause.millis(tck.random().nextInt(LATEST_MILLIS));
+            first.interrupt();
+            first.result().close();
+            tck.assertFree(name, GROUP);
+        }
+    }
+
     @Test
     @Rule("3.5")
     void callsThatDoNotWaitDoTheirWorkForAnInterruptedThread(TckFixture tck) {
