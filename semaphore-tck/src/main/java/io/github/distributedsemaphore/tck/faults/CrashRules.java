@@ -316,11 +316,12 @@ public abstract class CrashRules {
     @Rule({"2.1", "16.4"})
     void aDeadWaiterHoldsUpThoseBehindItForAMoment(TckFixture tck) {
         requireCrashRelease(tck);
-        SemaphoreClient dying = tck.client();
+        SemaphoreClient here = tck.client(Waiters.hinted(tck));
+        SemaphoreClient dying = tck.client(Waiters.hinted(tck));
         SemaphoreClient behind = tck.client(Waiters.hinted(tck).with("recheck", SELDOM.toSeconds() + "s"));
         List<String> names = Stream.generate(() -> tck.create(1)).limit(QUEUES).toList();
         List<Permit> held = names.stream()
-                .map(name -> tck.take(tck.home().semaphore(name), 1).get(0))
+                .map(name -> tck.take(here.semaphore(name), 1).get(0))
                 .toList();
         List<CompletableFuture<Permit>> first = waiting(dying, names);
         tck.proveNothing("the first waiters wait", () -> first.stream().noneMatch(CompletableFuture::isDone));
