@@ -33,7 +33,7 @@ public interface Holding extends AutoCloseable {
      * #isValid}. It is counted from the sending of the last renewal that the backend confirmed, and moves on with each renewal.
      *
      * @return an instant on this process's monotonic clock, of a group the earliest of its permits; {@link Deadline#NEVER}
-     *     where the backend cannot take a slot from a living process; a past one after release or loss
+     *     where the backend cannot take a slot from a living process; a past one after release or loss, not later than it was before
      */
     Deadline validUntil();
 

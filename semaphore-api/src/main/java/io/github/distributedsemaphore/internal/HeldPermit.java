@@ -116,7 +116,8 @@ public final class HeldPermit implements Permit {
 
     @Override
     public Deadline validUntil() {
-        return state == State.HELD ? hold.validUntil() : Deadline.at(now());
+        // What was over before is not over later because it is asked later.
+        return state == State.HELD ? hold.validUntil() : hold.validUntil().earlier(Deadline.at(now()));
     }
 
     @Override

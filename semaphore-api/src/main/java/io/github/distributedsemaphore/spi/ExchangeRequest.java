@@ -60,4 +60,33 @@ public record ExchangeRequest(List<Hold> giveBack, List<Integer> wants, int epoc
     public ExchangeRequest(List<Hold> giveBack, List<Integer> wants, int epochs, boolean waiting) {
         this(giveBack, wants, epochs, waiting, 0);
     }
+
+    /**
+     * Tells of which kind the caller of a want is.
+     *
+     * @param want the position of the want, from 0
+     * @return whether the caller goes on waiting if it is refused; else it tries once
+     */
+    public boolean waits(int want) {
+        return waiting && want >= attempts;
+    }
+
+    /**
+     * Tells whether any of the wants is of a caller that goes on waiting.
+     *
+     * @return false also where all callers that wait are beside the wants
+     */
+    public boolean hasWaiters() {
+        return !wants.isEmpty() && waits(wants.size() - 1);
+    }
+
+    /**
+     * Tells whether any of the wants is of a call that tries once. A refusal is its last answer, so it has to be certain. That of a
+     * caller that goes on waiting is put right when it asks again.
+     *
+     * @return whether there is such a want, counted among the {@code attempts} or not
+     */
+    public boolean hasAttempts() {
+        return !wants.isEmpty() && !waits(0);
+    }
 }

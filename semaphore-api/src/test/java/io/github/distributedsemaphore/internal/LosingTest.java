@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
@@ -70,6 +71,17 @@ class LosingTest {
         stage.pass(Duration.ZERO);
         assertThat(told).hasSize(1);
         assertThat(permit.validUntil().isPast(stage.environment.nanoTime())).isTrue();
+    }
+
+    @Test
+    void theEndOfALostPermitStaysWhereItWasHoweverLateItIsAskedFor() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        stage.outage("renew", down);
+        Deadline end = permit.validUntil();
+        stage.pass(Stage.LEASE.plusSeconds(1));
+        assertThat(permit.verify()).isEqualTo(Verification.LOST);
+        assertThat(permit.validUntil()).isEqualTo(end);
     }
 
     @Test

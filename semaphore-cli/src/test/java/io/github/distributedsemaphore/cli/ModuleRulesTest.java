@@ -152,10 +152,10 @@ final class ModuleRulesTest {
     @ArchTest
     static final ArchRule theConnectionsKnowNoSlots = noClasses()
             .that()
-            .resideInAnyPackage(ROOT + ".redis.net", ROOT + ".rabbitmq.net")
+            .resideInAnyPackage(ROOT + ".redis.net", ROOT + ".rabbitmq.net", ROOT + ".consul.net")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(ROOT + ".redis", ROOT + ".redis.worklock", ROOT + ".rabbitmq");
+            .resideInAnyPackage(ROOT + ".redis", ROOT + ".redis.worklock", ROOT + ".rabbitmq", ROOT + ".consul");
 
     @ArchTest
     static final ArchRule internalPackagesAreUsedByTheirOwnModuleOnly = classes()

@@ -10,8 +10,9 @@ import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.SemaphoreDescription;
-import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
+import io.github.distributedsemaphore.consul.net.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
@@ -42,12 +43,8 @@ final class ConsulAdmin implements BackendAdmin {
         this.destroyed = destroyed;
     }
 
-    private String subject(String name) {
-        return "Semaphore '" + name + "' in Consul at " + settings;
-    }
-
     private PrefixReader reader(String name) {
-        return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), subject(name));
+        return new PrefixReader(http, KeyNames.prefixOf(settings.prefix(), name), settings.subject(name));
     }
 
     /**
@@ -76,11 +73,12 @@ final class ConsulAdmin implements BackendAdmin {
                     case CONFLICT -> {
                         if (!attempts.goesOn()) {
                             throw new BackendUnavailableException(
-                                    subject(name) + ": nothing was done, for others changed it all the time", null);
+                                    settings.subject(name) + ": nothing was done, for others changed it all the time",
+                                    null);
                         }
                         attempts.backOff(shield);
                     }
-                    default -> throw outcome.failure(subject(name));
+                    default -> throw outcome.failure(settings.subject(name));
                 }
             }
         }
@@ -126,7 +124,7 @@ final class ConsulAdmin implements BackendAdmin {
             LockBody lock = view.lock();
             // What create calls a conflict is taken over, as ensure promises: an official client may have left its key.
             if (!view.exists() && (lock == null || lock.destroyed())) {
-                throw new NoSuchSemaphoreException(subject(name) + " does not exist: create it");
+                throw new NoSuchSemaphoreException(settings.subject(name) + " does not exist: create it");
             }
             return new Change<>(write(view, limit), limit);
         });

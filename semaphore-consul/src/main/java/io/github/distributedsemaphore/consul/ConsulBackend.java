@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
@@ -32,8 +33,8 @@ final class ConsulBackend implements SemaphoreBackend {
 
     ConsulBackend(ConsulSettings settings) {
         this.settings = settings;
-        this.operations = new ConsulHttp(settings, settings.giveUpAfter(), OPERATION_CONNECTIONS);
-        this.watches = new ConsulHttp(settings, WATCH_ANSWER, WATCH_CONNECTIONS);
+        this.operations = settings.http(settings.giveUpAfter(), OPERATION_CONNECTIONS);
+        this.watches = settings.http(WATCH_ANSWER, WATCH_CONNECTIONS);
         this.destroyed = new DestroyedLocks(operations, watches);
         this.admin = new ConsulAdmin(operations, settings, destroyed);
     }

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -38,15 +39,7 @@ final class ConsulExchange {
     private final SessionPool pool;
     private final String subject;
     private final PrefixWatcher watcher;
-    private final WaitingOrder order = new WaitingOrder();
-
-    /** What is known of the prefix; null if it has to be read. */
-    private @Nullable PrefixView known;
-
-    /** The last of the watch's looks that is part of it. */
-    private PrefixWatcher.@Nullable Look lastLook;
-
-    private int lossesThen;
+    private final KnownPrefix known;
 
     /** When the plan was sent first that is, or was last, under way. */
     private long sentNanos;
@@ -72,6 +65,7 @@ final class ConsulExchange {
         this.pool = pool;
         this.subject = subject;
         this.watcher = watcher;
+        this.known = new KnownPrefix(reader, pool, watcher);
     }
 
     /**
@@ -117,7 +111,7 @@ final class ConsulExchange {
                     throw outcome.failure(subject);
                 }
                 case UNKNOWN -> {
-                    known = null;
+                    known.forget();
                     ExchangeResult result = settle(plan, outcome.text(), attempts, shield, lost);
                     if (result != null) {
                         return result;
@@ -134,7 +128,7 @@ final class ConsulExchange {
     /** Others came in between until the time was over. */
     private ExchangeResult overtaken(
             ExchangeRequest request, Map<Hold, SlotSession> releases, Set<Hold> lost, String last) {
-        if (releases.isEmpty() && !hasAttempts(request)) {
+        if (releases.isEmpty() && !request.hasAttempts()) {
             // Callers that wait are asked for again: the server answers, so this is no failure to them.
             return unserved(request, Answer.FULL, lost);
         }
@@ -145,16 +139,11 @@ final class ConsulExchange {
         throw Transaction.unknown(subject, "others changed it all the time: " + last);
     }
 
-    /** Whether there are callers that try once: "full" is their last answer. */
-    private static boolean hasAttempts(ExchangeRequest request) {
-        return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
-    }
-
     /** The slot of a session that has ended is free, whoever changes the list meanwhile. Leaves those that may not have ended. */
     private void endSessions(Map<Hold, SlotSession> releases, Deadline end) {
         maybeReturned.addAll(releases.keySet());
         releases.entrySet().removeIf(release -> pool.endRelease(release.getKey(), release.getValue(), end));
-        known = null;
+        known.forget();
     }
 
     /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
@@ -196,9 +185,9 @@ final class ConsulExchange {
         boolean assigned = false;
         try {
             ExchangePlan plan = plan(request, releases, first, end);
-            order.call(plan.view(), plan.kept(), System.nanoTime());
+            known.leaves(plan);
             plan.assign(pool.take(plan.takersNeeded(), plan.servesWaiting(), end));
-            if (request.waiting() && request.wants().size() > request.attempts()) {
+            if (request.hasWaiters()) {
                 watcher.waitsFor(plan.wantedInVain(), plan.servesWaiting());
             }
             if (plan.wantedInVain() > 0 && !plan.isEmpty()) {
@@ -224,7 +213,7 @@ final class ConsulExchange {
         if (!releases.isEmpty()) {
             throw Transaction.unknown(subject, "a session could not be ended; " + e.getMessage());
         }
-        if (request.giveBack().isEmpty() || hasAttempts(request)) {
+        if (request.giveBack().isEmpty() || request.hasAttempts()) {
             // The holds of the request are given back nevertheless; the next one that names them is told so.
             throw e;
         }
@@ -244,48 +233,19 @@ final class ConsulExchange {
      * @param first whether this is the first attempt: after a conflict it is read again
      */
     private ExchangePlan plan(ExchangeRequest request, Map<Hold, SlotSession> releases, boolean first, Deadline end) {
-        PrefixView last = first ? newest() : null;
-        if (last != null && lossesThen == pool.losses()) {
-            ExchangePlan plan = ExchangePlan.of(last, request, releases, pool.idleIds(), row(last));
+        PrefixView last = first ? known.newest() : null;
+        if (last != null) {
+            ExchangePlan plan = ExchangePlan.of(last, request, releases, pool.idleIds(), known.row(last));
             boolean losesHolds = plan.isEmpty() && !releases.isEmpty();
-            if (!plan.refusesForGood() && !losesHolds && (!plan.isEmpty() || isJustSeen(last))) {
+            if (!plan.refusesForGood() && !losesHolds && (!plan.isEmpty() || known.isJustSeen(last))) {
                 return plan;
             }
         }
-        lossesThen = pool.losses();
-        // What was seen by now is older than what is read.
-        lastLook = watcher.lastLook();
-        PrefixView view = reader.read(end);
-        known = view;
-        if (hasAttempts(request) || (releases.isEmpty() && !request.wants().isEmpty())) {
+        PrefixView view = known.read(end);
+        if (request.hasAttempts() || (releases.isEmpty() && !request.wants().isEmpty())) {
             view.requireOneLimit();
         }
-        return ExchangePlan.of(view, request, releases, pool.idleIds(), row(view));
-    }
-
-    /** What is known of the prefix, with what the watch has seen since. */
-    private @Nullable PrefixView newest() {
-        PrefixWatcher.Look look = watcher.lastLook();
-        if (look != null
-                && (lastLook == null || lastLook.nanos() != look.nanos())
-                && look.view().limitsAgree()) {
-            lastLook = look;
-            PrefixView last = known;
-            // A watch may be answered by a server that is behind.
-            known = last == null || last.lockIndex() <= look.view().lockIndex()
-                    ? look.view()
-                    : last.withWaitingOf(look.view(), pool.ids());
-        }
-        return known;
-    }
-
-    private boolean isJustSeen(PrefixView view) {
-        return lastLook != null && lastLook.isFresh() && view.equals(lastLook.view());
-    }
-
-    private WaitingOrder.Row row(PrefixView view) {
-        SlotSession place = pool.place();
-        return order.row(view, pool.ids(), place == null ? null : place.id(), System.nanoTime());
+        return ExchangePlan.of(view, request, releases, pool.idleIds(), known.row(view));
     }
 
     private ExchangeResult nothingToWrite(ExchangePlan plan, Set<Hold> lost, Deadline end) {
@@ -305,7 +265,7 @@ final class ConsulExchange {
 
     private ExchangeResult done(ExchangePlan plan, Map<String, Long> indexes, Set<Hold> lost, Deadline end) {
         PrefixView after = plan.viewAfter(indexes);
-        known = after;
+        known.note(after);
         return granted(plan, after, lost, end);
     }
 
@@ -313,18 +273,18 @@ final class ConsulExchange {
         Map<SlotSession, Hold> holds = plan.holds(after);
         unresolved = null;
         holds.forEach(pool::granted);
-        endPlacing(plan, plan.place());
+        SlotSession place = plan.place();
+        Contender entry = place == null ? null : after.contenders().get(place.id());
+        endPlacing(plan, place, entry == null ? 0 : entry.modifyIndex());
         plan.releases().forEach(pool::released);
         calls.freshen(holds.keySet(), end);
         return result(plan, lost, new ArrayList<>(holds.values()), calls.aliveUntil(holds.keySet()));
     }
 
-    private void endPlacing(ExchangePlan plan, @Nullable SlotSession made) {
+    private void endPlacing(ExchangePlan plan, @Nullable SlotSession made, long index) {
         SlotSession chosen = plan.place();
         if (chosen != null) {
-            Contender entry =
-                    made == null || known == null ? null : known.contenders().get(made.id());
-            pool.placed(made, entry == null ? 0 : entry.modifyIndex());
+            pool.placed(made, index);
             pool.putBack(List.of(chosen));
             plan.keepPlace(null);
         }
@@ -346,8 +306,8 @@ final class ConsulExchange {
 
     private void notDone(ExchangePlan plan) {
         unresolved = null;
-        known = null;
-        endPlacing(plan, null);
+        known.forget();
+        endPlacing(plan, null, 0);
         plan.releases().values().forEach(pool::notReleased);
         pool.putBack(plan.takers());
     }
@@ -376,7 +336,7 @@ final class ConsulExchange {
         while (true) {
             PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {
-                known = view;
+                known.note(view);
                 return granted(plan, view, lost, end);
             }
             if (plan.isOutdatedBy(view)) {

@@ -1,8 +1,8 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
-import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -38,7 +37,7 @@ final class ConsulSession implements BackendSession {
             ConsulHttp operations, ConsulHttp watches, ConsulSettings settings, String name, SessionListener listener) {
         this.operations = operations;
         this.settings = settings;
-        this.subject = "Semaphore '" + name + "' in Consul at " + settings;
+        this.subject = settings.subject(name);
         this.reader = new PrefixReader(operations, KeyNames.prefixOf(settings.prefix(), name), subject);
         SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(listener::execute);
         this.calls = new SessionCalls(operations, name, subject, settings, sideBySide);
@@ -110,11 +109,6 @@ final class ConsulSession implements BackendSession {
         }
     }
 
-    /** Returns what is held now. */
-    List<Hold> held() {
-        return List.copyOf(pool.held().keySet());
-    }
-
     @Override
     public Duration renewEvery() {
         return settings.renewEvery();
@@ -149,20 +143,8 @@ final class ConsulSession implements BackendSession {
     @Override
     public void close() {
         watcher.stop();
-        Deadline end = operations.end();
-        giveBackAll(end);
-        calls.destroyAll(pool.close(), end);
-    }
-
-    private void giveBackAll(Deadline end) {
-        try (InterruptShield shield = new InterruptShield()) {
-            List<Hold> rest = held();
-            if (!rest.isEmpty()) {
-                exchange.exchange(new ExchangeRequest(rest, List.of(), 1, false), end, shield);
-            }
-        } catch (SemaphoreException e) {
-            LOG.debug("{}: closing by ending the sessions", subject, e);
-        }
+        // A slot whose session has ended is free, whatever the list says.
+        calls.destroyAll(pool.close(), operations.end());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.HostAndPort;
@@ -129,6 +130,16 @@ record ConsulSettings(
     /** Returns how long a renewal may take: three that are not answered fit between the last one and the end of the permits. */
     Duration renewalTimeout() {
         return giveUpAfter().compareTo(renewEvery()) < 0 ? giveUpAfter() : renewEvery();
+    }
+
+    /** Creates a way to the agent, see {@link ConsulHttp}. */
+    ConsulHttp http(Duration longest, int connections) {
+        return new ConsulHttp(agent, tls, token, datacenter, longest, connections);
+    }
+
+    /** Returns what messages call a semaphore. */
+    String subject(String name) {
+        return "Semaphore '" + name + "' in Consul at " + this;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;

@@ -77,7 +77,7 @@ final class ExchangePlan {
         List<Contender> first = row.before();
         for (int i = 0; i < request.wants().size(); i++) {
             int wanted = request.wants().get(i);
-            boolean waits = request.waiting() && i >= request.attempts();
+            boolean waits = request.waits(i);
             if (waits) {
                 free = plan.keep(first, free);
                 first = List.of();

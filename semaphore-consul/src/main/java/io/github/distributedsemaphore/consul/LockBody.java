@@ -16,7 +16,7 @@ import java.util.TreeSet;
  *
  * @param limit the number of slots
  * @param holders the session ids of the holders, dead ones included
- * @param nonce what makes the body unlike all others; empty if the official client wrote it
+ * @param nonce what makes the body unlike all others; empty if it was read
  * @param destroyed whether the semaphore was destroyed while somebody held it
  */
 record LockBody(int limit, Set<String> holders, String nonce, boolean destroyed) {
@@ -72,15 +72,10 @@ record LockBody(int limit, Set<String> holders, String nonce, boolean destroyed)
             throw incompatible(key, quote(text), FORM, "its Holders are no JSON object");
         }
         boolean destroyed = new JsonPrimitive(true).equals(object.get("Destroyed"));
-        return new LockBody(limit, holders.getAsJsonObject().keySet(), nonce(object), destroyed);
+        return new LockBody(limit, holders.getAsJsonObject().keySet(), "", destroyed);
     }
 
     private static final String FORM = "{\"Limit\":n,\"Holders\":{\"<session>\":true,...}}";
-
-    private static String nonce(JsonObject object) {
-        JsonElement nonce = object.get("Nonce");
-        return nonce != null && nonce.isJsonPrimitive() ? nonce.getAsString() : "";
-    }
 
     private static String quote(String text) {
         return "'" + (text.length() > 200 ? text.substring(0, 200) + "..." : text) + "'";

@@ -1,8 +1,9 @@
 package io.github.distributedsemaphore.consul;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
-import io.github.distributedsemaphore.consul.AbortableHttpClient.Call;
-import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
+import io.github.distributedsemaphore.consul.net.Call;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
+import io.github.distributedsemaphore.consul.net.ConsulHttp.NoReplyException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -107,24 +108,17 @@ final class PrefixFollower {
     }
 
     private void run() {
-        boolean inOrder = false;
         try {
             follow();
-            inOrder = true;
-        } finally {
-            if (!inOrder) {
-                // Of an error, such as a lack of memory: the next call of wake starts it again.
-                ended();
+        } catch (RuntimeException | Error e) {
+            // Such as a lack of memory: the next call of wake starts it again.
+            lock.lock();
+            try {
+                running = false;
+            } finally {
+                lock.unlock();
             }
-        }
-    }
-
-    private void ended() {
-        lock.lock();
-        try {
-            running = false;
-        } finally {
-            lock.unlock();
+            throw e;
         }
     }
 

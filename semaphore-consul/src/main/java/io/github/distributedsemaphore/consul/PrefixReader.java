@@ -8,8 +8,9 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
+import io.github.distributedsemaphore.consul.net.ConsulHttp.NoReplyException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -152,7 +153,7 @@ final class PrefixReader {
         return none ? null : LockBody.parse(key, flags, text);
     }
 
-    static int limit(String key, String text) {
+    private static int limit(String key, String text) {
         Integer limit = null;
         try {
             JsonElement json = Json.parse(text);

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,14 +111,9 @@ record PrefixView(
     }
 
     Set<Contender> holders(Set<String> except) {
-        Set<Contender> holders = new HashSet<>();
-        for (String session : liveHolders()) {
-            Contender contender = contenders.get(session);
-            if (contender != null && !except.contains(session)) {
-                holders.add(contender);
-            }
-        }
-        return holders;
+        return contenders.values().stream()
+                .filter(contender -> isListed(contender.session()) && !except.contains(contender.session()))
+                .collect(Collectors.toSet());
     }
 
     /**

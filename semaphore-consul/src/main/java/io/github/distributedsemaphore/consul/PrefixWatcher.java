@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.time.Duration;

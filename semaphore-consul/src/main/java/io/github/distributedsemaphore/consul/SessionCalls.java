@@ -7,8 +7,9 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
-import io.github.distributedsemaphore.consul.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.consul.SessionPool.SlotSession;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
+import io.github.distributedsemaphore.consul.net.ConsulHttp.NoReplyException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -266,38 +267,10 @@ final class SessionCalls {
          * @throws RuntimeException the first failure of the action
          */
         <T> void forEach(Collection<T> things, Consumer<T> action) {
-            if (things.size() == 1) {
-                things.forEach(action);
-                return;
-            }
-            Work<T> work = new Work<>(things, action);
-            int more = Math.min(AT_ONCE, things.size()) - 1;
-            for (int i = 0; i < more; i++) {
-                try {
-                    helpers.execute(work);
-                } catch (RuntimeException | Error e) {
-                    // There is no thread for it: then those that run do it all.
-                    break;
-                }
-            }
-            work.run();
-            work.await();
-        }
-
-        private static final class Work<T> implements Runnable {
-            private final Queue<T> left;
-            private final CountDownLatch undone;
-            private final Consumer<T> action;
-            private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-
-            Work(Collection<T> things, Consumer<T> action) {
-                this.left = new ConcurrentLinkedQueue<>(things);
-                this.undone = new CountDownLatch(things.size());
-                this.action = action;
-            }
-
-            @Override
-            public void run() {
+            Queue<T> left = new ConcurrentLinkedQueue<>(things);
+            CountDownLatch undone = new CountDownLatch(things.size());
+            AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+            Runnable work = () -> {
                 for (T next = left.poll(); next != null; next = left.poll()) {
                     try {
                         if (failure.get() == null) {
@@ -309,17 +282,26 @@ final class SessionCalls {
                         undone.countDown();
                     }
                 }
+            };
+            startHelpers(work, Math.min(AT_ONCE, things.size()) - 1);
+            work.run();
+            boolean unused = InterruptShield.await(undone::await, Deadline.NEVER);
+            Throwable thrown = failure.get();
+            if (thrown instanceof RuntimeException exception) {
+                throw exception;
             }
+            if (thrown instanceof Error error) {
+                throw error;
+            }
+        }
 
-            void await() {
-                boolean unused = InterruptShield.await(undone::await, Deadline.NEVER);
-                Throwable thrown = failure.get();
-                if (thrown instanceof RuntimeException exception) {
-                    throw exception;
+        private void startHelpers(Runnable work, int number) {
+            try {
+                for (int i = 0; i < number; i++) {
+                    helpers.execute(work);
                 }
-                if (thrown instanceof Error error) {
-                    throw error;
-                }
+            } catch (RuntimeException | Error e) {
+                // There is no thread for it: then those that run do it all.
             }
         }
     }

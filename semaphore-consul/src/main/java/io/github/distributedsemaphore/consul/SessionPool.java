@@ -87,7 +87,9 @@ final class SessionPool {
     }
 
     private synchronized @Nullable SlotSession poll(boolean withPlace) {
-        requireOpen();
+        if (closed) {
+            throw sessionClosed();
+        }
         SlotSession kept = place;
         SlotSession session =
                 withPlace && kept != null && kept.state == SlotSession.State.IDLE ? kept : idle.pollFirst();
@@ -191,12 +193,6 @@ final class SessionPool {
         }
     }
 
-    private void requireOpen() {
-        if (closed) {
-            throw new BackendUnavailableException(subject + ": the session is closed", null);
-        }
-    }
-
     private SlotSession register(SlotSession made, Deadline end) {
         synchronized (this) {
             if (!closed) {
@@ -205,7 +201,11 @@ final class SessionPool {
             }
         }
         calls.destroy(made.id(), end);
-        throw new BackendUnavailableException(subject + ": the session is closed", null);
+        throw sessionClosed();
+    }
+
+    private BackendUnavailableException sessionClosed() {
+        return new BackendUnavailableException(subject + ": the session is closed", null);
     }
 
     synchronized void putBack(Iterable<SlotSession> unused) {

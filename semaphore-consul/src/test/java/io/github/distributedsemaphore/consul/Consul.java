@@ -17,6 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** How the tests talk to the backend: the driven port, with short words for what they do most. */
 final class Consul {
+    static final String TIMER_THREAD = "semaphore-consul-timer";
+
     private Consul() {}
 
     static String uri(String... settings) {

@@ -97,7 +97,7 @@ class ConsulHarness extends UriHarness implements StateProbe {
         // what it destroyed, and bounds its queries; that a timer ends with its client is in ThriftTest.
         return thread.getName().startsWith("HttpClient-")
                 || thread.getName().startsWith("semaphore-consul-destroyed ")
-                || thread.getName().equals(AbortableHttpClient.Timer.THREAD);
+                || thread.getName().equals(Consul.TIMER_THREAD);
     }
 
     @Override

@@ -7,6 +7,7 @@ import static io.github.distributedsemaphore.consul.Consul.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -161,7 +162,7 @@ class DestroyTest {
     private static ConsulHttp http(String address) {
         ConsulSettings settings =
                 ConsulSettings.from(BackendUri.parse("consul://" + address), HolderInfo.ofThisProcess("test"));
-        return new ConsulHttp(settings, settings.giveUpAfter(), 2);
+        return settings.http(settings.giveUpAfter(), 2);
     }
 
     private long watches() {

@@ -162,10 +162,6 @@ class ExchangeTest {
         assertThat(least).isEqualTo(2);
     }
 
-    private List<Hold> heldBySession() {
-        return ((ConsulSession) session).held();
-    }
-
     @Test
     void manyPermitsAtOnceAreGrantedWholeAlthoughATransactionHoldsFewer() {
         String big = Consul.uniqueName();
@@ -307,13 +303,13 @@ class ExchangeTest {
 
     @Test
     void aReleaseWakesAWaitingClientAtOnce() throws InterruptedException {
-        List<Hold> holds = takeHolds(session, 3);
+        List<Hold> holds = new ArrayList<>(takeHolds(session, 3));
         CountDownLatch hinted = new CountDownLatch(1);
         try (BackendSession.Watch watch = rival.watch(hinted::countDown)) {
             assertThat(watch).isNotNull();
-            await("the waiter is seen").until(() -> giveBackAndTakeAgain(holds).othersWaiting());
+            await("the waiter is seen").until(() -> othersWaitWhile(holds));
             assertThat(hinted.getCount()).as("nothing was free so far").isEqualTo(1);
-            giveBack(session, heldBySession().get(0));
+            giveBack(session, holds.get(0));
             assertThat(hinted.await(1, TimeUnit.SECONDS)).isTrue();
             assertThat(take(rival, 1)).isInstanceOf(Answer.Granted.class);
         }
@@ -321,29 +317,32 @@ class ExchangeTest {
 
     @Test
     void aHintThatThrowsDoesNotEndTheWatch() {
-        takeHolds(session, 3);
+        List<Hold> holds = takeHolds(session, 3);
         AtomicInteger hints = new AtomicInteger();
         try (BackendSession.Watch watch = rival.watch(() -> {
             hints.incrementAndGet();
             throw new UnsupportedOperationException("planted");
         })) {
             assertThat(watch).isNotNull();
-            giveBack(session, heldBySession().get(0));
+            giveBack(session, holds.get(0));
             await("the first hint").until(() -> hints.get() > 0);
             await("another one, although the first has thrown").until(() -> {
-                takeOne(session);
+                Hold again = takeOne(session);
                 int before = hints.get();
-                giveBack(session, heldBySession().get(0));
+                giveBack(session, again);
                 await().atMost(Duration.ofSeconds(5)).until(() -> hints.get() > before);
                 return true;
             });
         }
     }
 
-    private ExchangeResult giveBackAndTakeAgain(List<Hold> first) {
-        List<Hold> held = heldBySession();
-        assertThat(held).hasSameSizeAs(first);
-        return session.exchange(new ExchangeRequest(held, List.of(held.size()), 1, false));
+    /** Gives back what is held, takes as much again, and tells whether others wait. */
+    private boolean othersWaitWhile(List<Hold> holds) {
+        ExchangeResult result =
+                session.exchange(new ExchangeRequest(List.copyOf(holds), List.of(holds.size()), 1, false));
+        holds.clear();
+        holds.addAll(((Answer.Granted) result.answers().get(0)).holds());
+        return result.othersWaiting();
     }
 
     @Test
@@ -352,8 +351,8 @@ class ExchangeTest {
         long start = System.nanoTime();
         session.close();
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(500));
-        assertThat(takeHolds(rival, 3)).hasSize(3);
         assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(takeHolds(rival, 3)).hasSize(3);
         await("the watch ends, and the other client's goes on")
                 .atMost(Duration.ofSeconds(1))
                 .until(() -> threads().stream()

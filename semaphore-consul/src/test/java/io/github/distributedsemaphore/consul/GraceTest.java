@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
@@ -219,7 +220,7 @@ class GraceTest {
     }
 
     private static ConsulHttp http(String address, Duration longest, int connections) {
-        return new ConsulHttp(settings(address), longest, connections);
+        return settings(address).http(longest, connections);
     }
 
     private static ConsulSettings settings(String address) {

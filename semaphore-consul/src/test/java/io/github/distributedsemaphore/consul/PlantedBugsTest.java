@@ -24,8 +24,8 @@ class PlantedBugsTest {
                     "8.15",
                     "cannot be acquired after its release",
                     "ConsulExchange.java",
-                    "if (!plan.refusesForGood() && !losesHolds && (!plan.isEmpty() || isJustSeen(last))) {",
-                    "if ((!plan.refusesForGood() && !losesHolds && !plan.isEmpty()) || isJustSeen(last)) {"),
+                    "if (!plan.refusesForGood() && !losesHolds && (!plan.isEmpty() || known.isJustSeen(last))) {",
+                    "if ((!plan.refusesForGood() && !losesHolds && !plan.isEmpty()) || known.isJustSeen(last)) {"),
             in(
                     "a create takes the limit of what was destroyed for one that is there",
                     "8.7",

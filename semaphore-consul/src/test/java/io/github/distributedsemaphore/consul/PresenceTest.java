@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -19,10 +20,8 @@ class PresenceTest {
     private final BrokenLink link = new BrokenLink(server.address());
     private final ConsulSettings settings =
             ConsulSettings.from(BackendUri.parse("consul://" + link.address()), HolderInfo.ofThisProcess("test"));
-    private final ConsulHttp operations =
-            new ConsulHttp(settings, settings.giveUpAfter(), ConsulBackend.OPERATION_CONNECTIONS);
-    private final ConsulHttp watches =
-            new ConsulHttp(settings, ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
+    private final ConsulHttp operations = settings.http(settings.giveUpAfter(), ConsulBackend.OPERATION_CONNECTIONS);
+    private final ConsulHttp watches = settings.http(ConsulBackend.WATCH_ANSWER, ConsulBackend.WATCH_CONNECTIONS);
     private final PrefixReader reader = new PrefixReader(operations, name, name);
     private final SessionCalls.SideBySide sideBySide = new SessionCalls.SideBySide(Runnable::run);
     private final SessionCalls calls = new SessionCalls(operations, name, name, settings, sideBySide);

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
@@ -133,7 +134,7 @@ class ThriftTest {
         server.put(prefix + "/key", "value");
         String uri = "consul://127.0.0.1:" + proxy.address().getPort();
         ConsulSettings settings = ConsulSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
-        try (ConsulHttp http = new ConsulHttp(settings, Duration.ofSeconds(4), 1)) {
+        try (ConsulHttp http = settings.http(Duration.ofSeconds(4), 1)) {
             String index =
                     "index=" + http.get(http.end(), "/v1/kv/" + prefix + "/key").index();
             Callable<ConsulHttp.Reply> query =
@@ -164,7 +165,7 @@ class ThriftTest {
 
     private static Set<Thread> timers() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals(AbortableHttpClient.Timer.THREAD))
+                .filter(thread -> thread.getName().equals(Consul.TIMER_THREAD))
                 .collect(Collectors.toSet());
     }
 

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.consul.PrefixView.Contender;
+import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -319,7 +320,7 @@ class UnknownOutcomeTest {
     }
 
     private static ConsulHttp http(String address) {
-        return new ConsulHttp(settings(address), Duration.ofSeconds(4), 2);
+        return settings(address).http(Duration.ofSeconds(4), 2);
     }
 
     private static ConsulSettings settings(String address) {

@@ -30,119 +30,96 @@ final class LocalAdmin implements BackendAdmin {
         this.timeout = timeout;
     }
 
-    /** One call, for one thread. */
-    private static final class Operation {
-        private final SharedSemaphore shared;
-        private final Call call;
-        /** Whether the call may have left traces. */
-        private boolean changes;
-
-        Operation(SharedSemaphore shared, Call call) {
-            this.shared = shared;
-            this.call = call;
-        }
-
-        /** Runs a step under the semaphore's mutex; empty if the semaphore has no directory. */
-        <T> Optional<T> underMutex(Body<Optional<T>> step) throws IOException {
-            if (!shared.enter(call)) {
-                return Optional.empty();
-            }
-            try {
-                return step.run(this);
-            } finally {
-                shared.leave();
-            }
-        }
-
-        Path directory() {
-            return shared.directory();
-        }
-    }
-
-    /** What a call does, or a step of it. */
+    /** What a call does. */
     @FunctionalInterface
     private interface Body<T> {
-        T run(Operation operation) throws IOException;
+        T run(SharedSemaphore shared, Call call) throws IOException;
     }
 
     private <T> T run(String name, Body<T> body) {
         SharedSemaphore shared = state.use(name);
-        String subject = "Semaphore '" + name + "' in " + state.path();
         try (Call call = Call.within(timeout)) {
-            Operation operation = new Operation(shared, call);
-            try {
-                state.requireFormat(call);
-                return body.run(operation);
-            } catch (IncompatibleStateException e) {
-                throw Call.failure(subject, e);
-            } catch (IOException e) {
-                throw operation.changes
-                        ? new OutcomeUnknownException(subject + ": broken off half-way, repeat the call: " + e, e)
-                        : Call.failure(subject, e);
-            }
+            state.requireFormat(call);
+            return body.run(shared, call);
+        } catch (IncompatibleStateException e) {
+            throw Call.failure(state.subject(name), e);
+        } catch (IOException e) {
+            throw Call.failure(state.subject(name), e);
         } finally {
             state.release(shared);
         }
     }
 
+    /** Does what leaves traces if it is broken off. */
+    private <T> T change(SharedSemaphore shared, SharedSemaphore.Step<T> step) {
+        try {
+            return step.run();
+        } catch (IOException e) {
+            throw new OutcomeUnknownException(
+                    state.subject(shared.name()) + ": broken off half-way, repeat the call: " + e, e);
+        }
+    }
+
     @Override
     public boolean create(String name, int limit) {
-        return run(name, operation -> {
+        return run(name, (shared, call) -> {
+            Path directory = shared.directory();
             // The limit's file is replaced as a whole, so that nobody has to queue for the mutex to find it there.
-            if (Files.isDirectory(operation.directory()) && isThere(operation, limit)) {
+            if (Files.isDirectory(directory) && isThere(shared, limit)) {
                 return false;
             }
             do {
-                PrivateFiles.createDirectory(operation.directory());
-                Optional<Boolean> created = operation.underMutex(step -> Optional.of(createIfMissing(step, limit)));
+                PrivateFiles.createDirectory(directory);
+                Optional<Boolean> created = shared.underMutex(call, () -> createIfMissing(shared, limit, call));
                 if (created.isPresent()) {
                     return created.get();
                 }
                 // Somebody destroyed just now what was left there, with the directory: again.
-            } while (operation.call.nanosLeft() > 0);
-            throw new NoSuchFileException(operation.directory().toString(), null, "it is deleted again and again");
+            } while (call.nanosLeft() > 0);
+            throw new NoSuchFileException(directory.toString(), null, "it is deleted again and again");
         });
     }
 
-    private static boolean isThere(Operation operation, int limit) throws IOException {
-        Optional<LimitFile> stored = LimitFile.read(operation.directory());
+    private static boolean isThere(SharedSemaphore shared, int limit) throws IOException {
+        Optional<LimitFile> stored = LimitFile.read(shared.directory());
         if (stored.isPresent() && stored.get().limit() != limit) {
-            throw new LimitConflictException(
-                    operation.shared.name(), stored.get().limit(), limit);
+            throw new LimitConflictException(shared.name(), stored.get().limit(), limit);
         }
         return stored.isPresent();
     }
 
-    private boolean createIfMissing(Operation operation, int limit) throws IOException {
-        if (isThere(operation, limit)) {
+    private boolean createIfMissing(SharedSemaphore shared, int limit, Call call) throws IOException {
+        if (isThere(shared, limit)) {
             return false;
         }
-        store(operation, limit);
-        PrivateFiles.syncDirectory(state.path(), operation.call.shield());
-        return true;
+        return change(shared, () -> {
+            store(shared, limit, call);
+            PrivateFiles.syncDirectory(state.path(), call.shield());
+            return true;
+        });
     }
 
     /**
      * Makes the entries that a limit needs and stores the limit. A slot that was removed before may come back, and its epochs must
      * not begin where they began then: so they are drawn.
      */
-    private void store(Operation operation, int limit) throws IOException {
-        operation.changes = true;
-        long base = state.drawEpochs(operation.call);
-        operation.shared.slots(limit).prepare(limit, base);
-        new LimitFile(limit, base, EpochSource.BOOT).write(operation.directory(), operation.call.shield());
+    private void store(SharedSemaphore shared, int limit, Call call) throws IOException {
+        long base = state.drawEpochs(call);
+        shared.slots(limit).prepare(limit, base);
+        new LimitFile(limit, base, EpochSource.BOOT).write(shared.directory(), call.shield());
     }
 
     @Override
     public Optional<SemaphoreDescription> describe(String name) {
-        return run(
-                name,
-                operation -> operation.underMutex(step -> {
-                    Optional<LimitFile> stored = LimitFile.read(step.directory());
-                    return stored.isEmpty()
-                            ? Optional.empty()
-                            : Optional.of(describe(step.shared, stored.get().limit()));
-                }));
+        return run(name, (shared, call) -> shared.underMutex(call, () -> describe(shared)))
+                .orElse(Optional.empty());
+    }
+
+    private static Optional<SemaphoreDescription> describe(SharedSemaphore shared) throws IOException {
+        Optional<LimitFile> stored = LimitFile.read(shared.directory());
+        return stored.isEmpty()
+                ? Optional.empty()
+                : Optional.of(describe(shared, stored.get().limit()));
     }
 
     private static SemaphoreDescription describe(SharedSemaphore shared, int limit) throws IOException {
@@ -164,60 +141,64 @@ final class LocalAdmin implements BackendAdmin {
 
     @Override
     public void resize(String name, int limit) {
-        run(name, operation -> {
-            Optional<LimitFile> stored = operation.underMutex(step -> {
-                Optional<LimitFile> old = LimitFile.read(step.directory());
-                if (old.isPresent()) {
-                    store(step, limit);
-                }
-                return old;
-            });
-            if (stored.isEmpty()) {
-                throw new NoSuchSemaphoreException(
-                        "Semaphore '" + name + "' in " + state.path() + " does not exist: create it");
+        run(name, (shared, call) -> {
+            boolean exists = shared.underMutex(call, () -> storeIfThere(shared, limit, call))
+                    .orElse(false);
+            if (!exists) {
+                throw new NoSuchSemaphoreException(state.subject(name) + " does not exist: create it");
             }
             // Waiters of other processes see the limit's file change.
-            operation.shared.wake(operation);
+            shared.wake(this);
             return limit;
+        });
+    }
+
+    private boolean storeIfThere(SharedSemaphore shared, int limit, Call call) throws IOException {
+        if (LimitFile.read(shared.directory()).isEmpty()) {
+            return false;
+        }
+        return change(shared, () -> {
+            store(shared, limit, call);
+            return true;
         });
     }
 
     @Override
     public boolean destroy(String name) {
-        return run(name, operation -> {
+        return run(name, (shared, call) -> {
             boolean existed =
-                    operation.underMutex(step -> Optional.of(remove(step))).orElse(false);
-            operation.shared.wake(operation);
+                    shared.underMutex(call, () -> remove(shared, call)).orElse(false);
+            shared.wake(this);
             return existed;
         });
     }
 
-    private static boolean remove(Operation operation) throws IOException {
-        Path limit = operation.directory().resolve(LimitFile.NAME);
+    private boolean remove(SharedSemaphore shared, Call call) {
+        Path limit = shared.directory().resolve(LimitFile.NAME);
         if (Files.isDirectory(limit)) {
             throw new IncompatibleStateException(
                     limit + " is a directory, expected a file with the semaphore's limit: move it away", null);
         }
-        operation.changes = true;
-        boolean existed = Files.deleteIfExists(limit);
-        if (existed) {
-            PrivateFiles.syncDirectory(operation.directory(), operation.call.shield());
-        }
-        if (operation.shared.allSlots(0).heldAbove(0) == 0) {
-            operation.shared.deleteDirectory();
-        }
-        return existed;
+        return change(shared, () -> {
+            boolean existed = Files.deleteIfExists(limit);
+            if (existed) {
+                PrivateFiles.syncDirectory(shared.directory(), call.shield());
+            }
+            if (shared.allSlots(0).heldAbove(0) == 0) {
+                shared.deleteDirectory();
+            }
+            return existed;
+        });
     }
 
     @Override
     public int retiredHolders(String name) {
         return run(
                         name,
-                        operation -> operation.underMutex(step -> {
-                            int limit = LimitFile.read(step.directory())
-                                    .map(LimitFile::limit)
-                                    .orElse(0);
-                            return Optional.of(step.shared.allSlots(0).heldAbove(limit));
+                        (shared, call) -> shared.underMutex(call, () -> {
+                            Optional<LimitFile> stored = LimitFile.read(shared.directory());
+                            return shared.allSlots(0)
+                                    .heldAbove(stored.map(LimitFile::limit).orElse(0));
                         }))
                 .orElse(0);
     }

@@ -92,20 +92,16 @@ final class LocalSession implements BackendSession {
     }
 
     private String subject() {
-        return "Semaphore '" + shared.name() + "' in " + state.path();
+        return state.subject(shared.name());
     }
 
     private Outcome exchange(ExchangeRequest request, Call call) throws IOException {
-        if (!shared.enter(call)) {
-            return new Outcome(missing(request, Set.copyOf(request.giveBack())), false);
-        }
-        try {
+        Optional<Outcome> outcome = shared.underMutex(call, () -> {
             Optional<LimitFile> limit =
                     request.wants().isEmpty() ? limitForRelease() : LimitFile.read(shared.directory());
             return limit.isPresent() ? exchange(request, limit.get(), call) : exchangeWithout(request);
-        } finally {
-            shared.leave();
-        }
+        });
+        return outcome.orElseGet(() -> new Outcome(missing(request, Set.copyOf(request.giveBack())), false));
     }
 
     private ExchangeResult missing(ExchangeRequest request, Set<Hold> lost) {

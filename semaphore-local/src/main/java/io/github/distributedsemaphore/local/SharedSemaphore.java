@@ -9,6 +9,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.WatchKey;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -73,26 +74,24 @@ final class SharedSemaphore {
         return SlotTable.readAll(mutex.heldFile(), least);
     }
 
-    /**
-     * Begins what must be done by one client at a time.
-     *
-     * @return false if the semaphore has no directory; then there is nothing to {@link #leave}
-     */
-    boolean enter(Call call) throws IOException {
+    /** What is done with files. */
+    @FunctionalInterface
+    interface Step<T> {
+        T run() throws IOException;
+    }
+
+    /** Does what must be done by one client at a time; empty if the semaphore has no directory. */
+    <T> Optional<T> underMutex(Call call, Step<T> step) throws IOException {
         boolean entered = false;
         try {
             entered = mutex.lock(call);
-            return entered;
+            return entered ? Optional.of(step.run()) : Optional.empty();
         } finally {
-            if (!entered) {
-                dropPresence();
+            if (entered) {
+                mutex.unlock();
             }
+            dropPresence();
         }
-    }
-
-    void leave() {
-        mutex.unlock();
-        dropPresence();
     }
 
     /**
@@ -139,14 +138,11 @@ final class SharedSemaphore {
     /** Adds a waiter of a session; its hint is called after {@link #wake}, or when the directory shows a change. */
     void addWatcher(Object session, Runnable hint, Call call) throws IOException {
         watchers.put(session, hint);
-        if (enter(call)) {
-            try {
-                showPresence();
-                watchDirectory();
-            } finally {
-                leave();
-            }
-        }
+        underMutex(call, () -> {
+            showPresence();
+            watchDirectory();
+            return true;
+        });
     }
 
     private void watchDirectory() {

@@ -110,6 +110,11 @@ final class StateDirectory {
         return path;
     }
 
+    /** Returns what messages call a semaphore. */
+    String subject(String name) {
+        return "Semaphore '" + name + "' in " + path;
+    }
+
     /**
      * Returns what the clients of this process share about a semaphore; to be given back by {@link #release}. Until then this
      * directory is in use too: the watch has to last as long as what the next client may share.

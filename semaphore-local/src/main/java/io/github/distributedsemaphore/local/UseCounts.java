@@ -1,8 +1,6 @@
 package io.github.distributedsemaphore.local;
 
-import java.util.HashMap;
-import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -12,64 +10,37 @@ import java.util.function.Supplier;
  * @param <V> what is shared
  */
 final class UseCounts<V> {
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Map<Object, Entry<V>> entries = new HashMap<>();
+    private final ConcurrentHashMap<Object, Entry<V>> entries = new ConcurrentHashMap<>();
 
-    private static final class Entry<V> {
-        private final V value;
-        private int users;
-
-        Entry(V value) {
-            this.value = value;
+    private record Entry<V>(V value, int users) {
+        Entry<V> withUsers(int more) {
+            return new Entry<>(value, users + more);
         }
     }
 
     V use(Object key, Supplier<V> maker) {
-        lock.lock();
-        try {
-            Entry<V> entry = entries.computeIfAbsent(key, k -> new Entry<>(maker.get()));
-            entry.users++;
-            return entry.value;
-        } finally {
-            lock.unlock();
-        }
+        return entries.compute(key, (k, known) -> known == null ? new Entry<>(maker.get(), 1) : known.withUsers(1))
+                .value;
     }
 
     /** Begins one more use of a thing; false if it has ended. */
     boolean useAgain(Object key, V value) {
-        lock.lock();
-        try {
-            Entry<V> entry = entries.get(key);
-            if (entry == null || entry.value != value) {
-                return false;
-            }
-            entry.users++;
-            return true;
-        } finally {
-            lock.unlock();
-        }
+        Entry<V> entry = entries.computeIfPresent(key, (k, known) -> known.value == value ? known.withUsers(1) : known);
+        return entry != null && entry.value == value;
     }
 
     /** Ends one use; the last one ends the thing, before another user can create it again. */
     void release(Object key, Consumer<V> end) {
-        lock.lock();
-        try {
-            Entry<V> entry = entries.get(key);
-            if (entry != null && --entry.users == 0) {
-                entries.remove(key);
-                end.accept(entry.value);
+        entries.computeIfPresent(key, (k, known) -> {
+            if (known.users > 1) {
+                return known.withUsers(-1);
             }
-        } finally {
-            lock.unlock();
-        }
+            end.accept(known.value);
+            return null;
+        });
     }
 
     int size() {
-        lock.lock();
-        try {
-            return entries.size();
-        } finally {
-            lock.unlock();
-        }
+        return entries.size();
     }
 }

@@ -62,8 +62,8 @@ class PlantedBugsTest {
                     "4.4",
                     "a release right after the stored state was removed",
                     "LocalSession.java",
-                    "return new Outcome(missing(request, Set.copyOf(request.giveBack())), false);",
-                    "return new Outcome(missing(request, Set.of()), false);"),
+                    "new Outcome(missing(request, Set.copyOf(request.giveBack())), false)",
+                    "new Outcome(missing(request, Set.of()), false)"),
             in(
                     "long names with escapes are not listed",
                     "12.1",
@@ -146,12 +146,12 @@ class PlantedBugsTest {
                     "12.4",
                     "a create over damaged state",
                     "LocalAdmin.java",
-                    "private static boolean isThere(Operation operation, int limit) throws IOException { Optional<LimitFile> stored = LimitFile.read(operation.directory());",
+                    "private static boolean isThere(SharedSemaphore shared, int limit) throws IOException { Optional<LimitFile> stored = LimitFile.read(shared.directory());",
                     """
-                    private static boolean isThere(Operation operation, int limit) throws IOException {
+                    private static boolean isThere(SharedSemaphore shared, int limit) throws IOException {
                         Optional<LimitFile> stored = Optional.empty();
                         try {
-                            stored = LimitFile.read(operation.directory());
+                            stored = LimitFile.read(shared.directory());
                         } catch (io.github.distributedsemaphore.IncompatibleStateException e) {
                             stored = Optional.empty();
                         }

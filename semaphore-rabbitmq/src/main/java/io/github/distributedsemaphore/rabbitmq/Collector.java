@@ -61,7 +61,7 @@ final class Collector {
         if (request.wants().stream().allMatch(want -> want == 1)) {
             return;
         }
-        boolean attempt = RabbitSession.isAnyAttempt(request);
+        boolean attempt = request.hasAttempts();
         Deadline patience = budget.patience(attempt ? PATIENCE : Duration.ZERO);
         while (!declare(holder, budget)) {
             long now = System.nanoTime();

@@ -87,13 +87,12 @@ final class Mailbox implements AutoCloseable {
      * The queue as it is now.
      *
      * @param line the connection
-     * @param in the channel that consumes; bindings are made on it too
-     * @param out the channel that publishes
+     * @param channel the channel that consumes, binds and publishes
      * @param queue the queue
      */
-    private record Post(ProbeConnection.Line line, Channel in, Channel out, String queue) {
+    private record Post(ProbeConnection.Line line, Channel channel, String queue) {
         boolean isOpen() {
-            return line.isOpen() && in.isOpen() && out.isOpen();
+            return line.isOpen() && channel.isOpen();
         }
     }
 
@@ -161,30 +160,28 @@ final class Mailbox implements AutoCloseable {
         if (line.isBlocked()) {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
-        List<Channel> channels = line.newChannels(2);
-        Channel in = channels.get(0);
-        Channel out = channels.get(1);
+        Channel channel = line.newChannel();
         String queue = QueueNames.PREFIX + "client:" + UUID.randomUUID();
         try {
-            in.exchangeDeclare(EXCHANGE, "direct", true);
-            in.queueDeclare(queue, false, true, true, Map.of());
+            channel.exchangeDeclare(EXCHANGE, "direct", true);
+            channel.queueDeclare(queue, false, true, true, Map.of());
             for (String semaphore : members.keySet()) {
-                in.queueBind(queue, EXCHANGE, semaphore);
+                channel.queueBind(queue, EXCHANGE, semaphore);
             }
             // Without its queue it hears nothing more: who finds it closed opens it again.
-            in.basicConsume(
+            channel.basicConsume(
                     queue,
                     true,
                     (tag, message) -> received(message),
-                    tag -> connections.execute(() -> channels.forEach(HolderConnection::abort)));
-            out.addReturnListener(this::returned);
-            return new Post(line, in, out, queue);
+                    tag -> connections.execute(() -> HolderConnection.abort(channel)));
+            channel.addReturnListener(this::returned);
+            return new Post(line, channel, queue);
         } catch (IOException | ShutdownSignalException e) {
             if (line.isOpen() && Failures.signal(e) == null) {
                 // It did not answer, and everybody else would wait for it as well.
                 probes.forget(line);
             }
-            channels.forEach(HolderConnection::abort);
+            HolderConnection.abort(channel);
             throw e;
         }
     }
@@ -225,10 +222,10 @@ final class Mailbox implements AutoCloseable {
             keepOpen();
             return false;
         }
-        // One message after the other: a channel is not for several threads.
+        // One message after the other, as the client library wants it. A binding that awaits its answer holds up none.
         sending.lock();
         try {
-            present.out.basicPublish(exchange, key, mandatory, properties, body);
+            present.channel.basicPublish(exchange, key, mandatory, properties, body);
             return true;
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("a message to other clients could not be sent", e);
@@ -351,7 +348,7 @@ final class Mailbox implements AutoCloseable {
             return;
         }
         try {
-            present.in.queueUnbind(present.queue, EXCHANGE, semaphore);
+            present.channel.queueUnbind(present.queue, EXCHANGE, semaphore);
         } catch (IOException | ShutdownSignalException e) {
             LOG.debug("messages about '{}' still reach this client", semaphore, e);
             forgetSilent(present);
@@ -375,7 +372,7 @@ final class Mailbox implements AutoCloseable {
                 return;
             }
             try {
-                present.in.queueBind(present.queue, EXCHANGE, semaphore);
+                present.channel.queueBind(present.queue, EXCHANGE, semaphore);
             } catch (IOException | ShutdownSignalException e) {
                 LOG.info("Messages about '{}' do not reach this client now: {}", semaphore, e.toString());
                 forgetSilent(present);

@@ -128,8 +128,7 @@ final class QueueNames {
     }
 
     List<String> slots(int from, int to) {
-        return new ArrayList<>(
-                IntStream.rangeClosed(from, to).mapToObj(this::slot).toList());
+        return IntStream.rangeClosed(from, to).mapToObj(this::slot).toList();
     }
 
     List<String> holds(List<Integer> slots) {

@@ -74,7 +74,7 @@ final class RabbitSession implements BackendSession {
             if (request.wants().isEmpty()) {
                 return result(List.of(), lost).build();
             }
-            if (!isAnyAttempt(request) && !waiters.mayLook()) {
+            if (!request.hasAttempts() && !waiters.mayLook()) {
                 return result(refusals(request), lost)
                         .recheck(waiters.nextLook())
                         .ahead(waiters.others())
@@ -97,7 +97,7 @@ final class RabbitSession implements BackendSession {
 
     /** An exchange could not take after it gave back. The give-back is done and is reported, if that is possible. */
     private ExchangeResult givenBackOnly(ExchangeRequest request, Set<Hold> lost, SemaphoreException failure) {
-        if (request.giveBack().isEmpty() || isAnyAttempt(request)) {
+        if (request.giveBack().isEmpty() || request.hasAttempts()) {
             request.giveBack().stream().filter(hold -> !lost.contains(hold)).forEach(returned::add);
             throw failure;
         }
@@ -128,18 +128,13 @@ final class RabbitSession implements BackendSession {
         throw link.gone(null);
     }
 
-    /** Whether a refusal has to be certain: that of an attempt is an answer, that of a waiting caller is put right when it asks again. */
-    static boolean isAnyAttempt(ExchangeRequest request) {
-        return request.attempts() > 0 || !(request.waiting() || request.wants().isEmpty());
-    }
-
     /** Returns those that were not held any more. */
     private Set<Hold> giveBack(ExchangeRequest request, CallBudget budget) {
         Set<Hold> lost = new HashSet<>();
         try {
             giveBack(request.giveBack(), lost, budget);
         } catch (LinkLostException e) {
-            if (isAnyAttempt(request)) {
+            if (request.hasAttempts()) {
                 throw link.gone(e);
             }
             // The end of the connection gives back what it had, and that is how these are given back.
@@ -208,7 +203,7 @@ final class RabbitSession implements BackendSession {
 
     private ExchangeResult take(ExchangeRequest request, Set<Hold> lost, CallBudget budget) throws LinkLostException {
         // Attempts alone are no look for those that wait: they take no offers, and put no look off.
-        boolean forWaiters = request.waiting() && request.wants().size() > request.attempts();
+        boolean forWaiters = request.hasWaiters();
         if (!forWaiters) {
             return take(request, false, List.of(), lost, budget);
         }

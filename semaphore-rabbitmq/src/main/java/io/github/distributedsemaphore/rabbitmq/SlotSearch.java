@@ -141,7 +141,7 @@ final class SlotSearch {
 
         Search(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget) {
             this.request = request;
-            this.certain = RabbitSession.isAnyAttempt(request);
+            this.certain = request.hasAttempts();
             this.modest = crowd && !certain;
             this.offered = certain ? 0 : offered;
             this.holder = holder;
@@ -157,16 +157,9 @@ final class SlotSearch {
                     least = Math.min(least, want);
                 }
             }
-            // A refusal for good needs the limit of now: others may have raised it.
-            if (request.wants().stream().anyMatch(want -> want > limit)) {
-                limit = 0;
-            }
             boolean done = false;
             try {
                 searchUntilSure();
-                if (limit == 0) {
-                    limit = SlotQueues.limitToTake(sight, names, holder, budget);
-                }
                 done = true;
             } finally {
                 if (!done) {
@@ -177,12 +170,13 @@ final class SlotSearch {
 
         /** A look takes time, and a hold may move from a slot not yet seen to one already seen: once is not enough to be certain. */
         private void searchUntilSure() throws LinkLostException {
+            // A refusal for good needs the limit of now: others may have raised it.
+            if (request.wants().stream().anyMatch(want -> want > limit)) {
+                determineLimit();
+            }
             int needed = certain ? LOOKS_TO_BE_CERTAIN : 1;
             int inARow = 0;
             for (int round = 0; round < MOST_ROUNDS && inARow < needed && !givesUp(); round++) {
-                if (limit == 0) {
-                    limit = SlotQueues.limitToTake(sight, names, holder, budget);
-                }
                 Found found = limit == 0 || most == 0 ? Found.ENOUGH : searchOnce();
                 switch (found) {
                     case ENOUGH, FULL -> inARow = needed;
@@ -193,10 +187,16 @@ final class SlotSearch {
                     }
                     case OTHER_LIMIT -> {
                         inARow = 0;
-                        limit = 0;
+                        determineLimit();
                     }
                 }
             }
+        }
+
+        private void determineLimit() throws LinkLostException {
+            // If the look fails, the next exchange has to look again.
+            limit = 0;
+            limit = SlotQueues.limitToTake(sight, names, holder, budget);
         }
 
         private Found searchOnce() throws LinkLostException {

@@ -14,7 +14,6 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Which client a release wakes. All clients that wait at a semaphore are consumers of one queue. A release puts a message there
@@ -57,9 +56,6 @@ final class Waiters {
 
     /** The slots that this client was notified of and has not asked for. */
     private final Queue<Offer> offers = new ConcurrentLinkedQueue<>();
-
-    /** Of the last watch; null if there was none. */
-    private volatile WaitersQueue.@Nullable Subscription subscription;
 
     private volatile Runnable hint = () -> {};
 
@@ -151,9 +147,8 @@ final class Waiters {
     void refused(boolean asPostponed) {
         postponed = asPostponed;
         boolean listening = queue.isOpen();
-        WaitersQueue.Subscription present = subscription;
-        if (!listening && present != null) {
-            present.renew();
+        if (!listening) {
+            queue.renew();
         }
         boolean farBack = listening && !asPostponed && areMany();
         long longest = asPostponed ? POSTPONED_NANOS : listening ? RECHECK_NANOS : DEAF_RECHECK_NANOS;
@@ -280,9 +275,7 @@ final class Waiters {
         waiting = true;
         // Opened again if it was lost: without it this client could pass nothing on.
         CompletableFuture<?> listening = mailbox.listen(names.encoded());
-        WaitersQueue.Subscription opened = queue.subscribe();
-        subscription = opened;
-        CompletableFuture<?> opening = opened.opening();
+        CompletableFuture<?> opening = queue.subscribe();
         Deadline patience = budget.patience(Mailbox.PATIENCE);
         Mailbox.await(opening, patience);
         Mailbox.await(listening, patience);
@@ -296,7 +289,7 @@ final class Waiters {
             hint = () -> {};
             lookSurely();
             takeOffers().forEach(this::passOn);
-            opened.close();
+            queue.unsubscribe();
         };
     }
 }

@@ -50,9 +50,16 @@ final class WaitersQueue {
     private final Mailbox mailbox;
     private final QueueNames names;
     private final Consumer<Delivery> receiver;
+    private final ReentrantLock lock = new ReentrantLock();
 
+    /** Whether this client is to be a consumer, which {@link #settle} brings about. */
+    private volatile boolean wanted;
+
+    /** Done when the channel is as it was wanted last. */
+    private CompletableFuture<?> settled = CompletableFuture.completedFuture("");
+
+    private Deadline next = Deadline.at(System.nanoTime());
     private volatile @Nullable Channel channel;
-
     private volatile boolean refused;
 
     /** How many other clients waited when this one last asked. */
@@ -101,72 +108,62 @@ final class WaitersQueue {
         return present != null && present.isOpen() && mailbox.isOpen();
     }
 
-    /** Becomes a consumer, until closed. Does not wait for the broker. */
-    Subscription subscribe() {
-        return new Subscription();
+    /** Becomes a consumer, without waiting for the broker. What this returns is done when the messages come, or when that has failed. */
+    CompletableFuture<?> subscribe() {
+        return want(true);
     }
 
-    /** The channel of one watch. It is opened again if the connection of the probes ends alone: the engine does not do that. */
-    final class Subscription {
-        private final ReentrantLock lock = new ReentrantLock();
-        private CompletableFuture<@Nullable Channel> opening =
-                CompletableFuture.supplyAsync(WaitersQueue.this::consume, connections::execute);
+    /** Ceases to be a consumer, without waiting for the broker. */
+    void unsubscribe() {
+        CompletableFuture<?> unused = want(false);
+    }
 
-        private Deadline next = Deadline.after(System.nanoTime(), AGAIN);
-        private boolean closed;
-
-        /** Done when the messages come; with null if they do not. */
-        CompletableFuture<?> opening() {
-            lock.lock();
-            try {
-                return opening;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        /** Opens in the background what is not open any more. */
-        void renew() {
-            mailbox.keepOpen();
-            lock.lock();
-            try {
-                long now = System.nanoTime();
-                if (!closed && opening.isDone() && next.isPast(now)) {
-                    next = Deadline.after(now, AGAIN);
-                    opening = opening.handleAsync(
-                            (last, failed) -> last != null && last.isOpen() ? heard(last) : consume(),
-                            connections::execute);
+    /** Opens in the background what is wanted and not open any more, as after the end of the connection of the probes alone. */
+    void renew() {
+        lock.lock();
+        try {
+            if (wanted) {
+                mailbox.keepOpen();
+                if (settled.isDone() && next.isPast(System.nanoTime())) {
+                    CompletableFuture<?> unused = want(true);
                 }
-            } finally {
-                lock.unlock();
             }
-        }
-
-        void close() {
-            lock.lock();
-            try {
-                closed = true;
-                CompletableFuture<?> unused = opening.thenAcceptAsync(
-                        last -> {
-                            if (last != null) {
-                                HolderConnection.abort(last);
-                            }
-                        },
-                        connections::execute);
-            } finally {
-                lock.unlock();
-            }
+        } finally {
+            lock.unlock();
         }
     }
 
-    /** A subscription of an earlier watch may have come later, and ended. */
-    private Channel heard(Channel open) {
-        channel = open;
-        return open;
+    private CompletableFuture<?> want(boolean isSo) {
+        lock.lock();
+        try {
+            wanted = isSo;
+            next = Deadline.after(System.nanoTime(), AGAIN);
+            settled = settled.handleAsync(
+                    (done, failed) -> {
+                        settle();
+                        return "";
+                    },
+                    connections::execute);
+            return settled;
+        } finally {
+            lock.unlock();
+        }
     }
 
-    /** Returns null if that is not possible now. */
-    private @Nullable Channel consume() {
+    /** Opens or closes, as is wanted by now. One after the other, so that there is one channel at most. */
+    private void settle() {
+        Channel present = channel;
+        boolean open = present != null && present.isOpen();
+        if (wanted && !open) {
+            consume();
+        } else if (!wanted && present != null) {
+            channel = null;
+            // Not here: a broker that is silent would hold up the next subscription.
+            connections.execute(() -> HolderConnection.abort(present));
+        }
+    }
+
+    private void consume() {
         try {
             ProbeConnection.Line line = probes.line(
                     Deadline.after(System.nanoTime(), connections.settings().timeout()));
@@ -180,7 +177,7 @@ final class WaitersQueue {
                     channel = opened;
                     refused = false;
                     mailbox.listenToBroker(line, names.waiters());
-                    return opened;
+                    return;
                 }
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
@@ -190,7 +187,6 @@ final class WaitersQueue {
         LOG.atLevel(refused ? Level.DEBUG : Level.INFO)
                 .log("Semaphore '{}': no messages about releases now, so waiters ask on a timer", names.semaphore());
         refused = true;
-        return null;
     }
 
     /** Returns null if the broker closed the channel, as it does when the queue has ended with its last consumer just now. */

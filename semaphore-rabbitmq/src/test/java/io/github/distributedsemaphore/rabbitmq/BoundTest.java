@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.rabbitmq.client.Connection;
-import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
@@ -417,25 +416,5 @@ class BoundTest {
             assertThat(lost).isEmpty();
             silence.heal();
         }
-    }
-
-    @Test
-    void aRefusedChannelLeavesNoOtherOneOpen() throws Exception {
-        RabbitServer.eval("application:set_env(rabbit, channel_max, 4).");
-        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
-            ProbeConnection.Line line =
-                    backend.probes().line(Deadline.after(System.nanoTime(), Duration.ofSeconds(10)));
-            assertThatThrownBy(() -> line.newChannels(5)).isInstanceOf(BackendAccessException.class);
-            await().untilAsserted(() -> assertThat(channelsOfProbes()).isEqualTo("0"));
-            assertThat(line.newChannels(4)).hasSize(4);
-        } finally {
-            RabbitServer.eval("application:set_env(rabbit, channel_max, 2047).");
-        }
-    }
-
-    private static String channelsOfProbes() {
-        return RabbitServer.eval("lists:max([0 | [N || [{channel_max, 4}, {channels, N}, {client_properties, C}] <-"
-                + " rabbit_networking:connection_info_all([channel_max, channels, client_properties]), " + PROBES
-                + "]]).");
     }
 }

@@ -38,7 +38,7 @@ class PlantedBugsTest {
                     "9.1",
                     "says which process it is",
                     "Mailbox.java",
-                    "for (String semaphore : members.keySet()) { in.queueBind(queue, EXCHANGE, semaphore); }",
+                    "for (String semaphore : members.keySet()) { channel.queueBind(queue, EXCHANGE, semaphore); }",
                     "",
                     "// Opening binds as well. open(); return; }",
                     "open(); present = post; } if (present == null) { return; }"),

@@ -61,7 +61,7 @@ final class ArmedWire {
      * @param expected what is known once the step is done
      * @param done false if something that it watched was touched
      */
-    record Answer(Replies replies, View.Reading reading, View expected, boolean done, long sentNanos) {}
+    record Answer(Step.Prepared prepared, Replies replies, View expected, boolean done, long sentNanos) {}
 
     ArmedWire(RedisLayout layout, RedisConnections connections, RedisLiveness liveness) {
         this.layout = layout;
@@ -140,7 +140,7 @@ final class ArmedWire {
         // Or the keys have moved to another server since the transaction.
         return isOpen()
                 ? taken(
-                        answer.reading(),
+                        answer.prepared().reading(),
                         answer.done() ? answer.expected() : null,
                         answer.replies(),
                         answer.sentNanos())
@@ -222,25 +222,25 @@ final class ArmedWire {
     }
 
     /** Sends a step, and in the same write what reads as much as the depth says after it. */
-    Answer commit(CommandBatch batch, Step step, View.Reading reading, Deadline deadline) {
-        RedisWire open = step.isBare() ? open(deadline) : watched();
-        View expected = expectedAfter(step);
+    Answer commit(Step.Prepared prepared, Deadline deadline) {
+        RedisWire open = prepared.step().isBare() ? open(deadline) : watched();
+        View expected = expectedAfter(prepared.step());
         view = null;
         long sent = System.nanoTime();
-        return answer(open.ask(batch, deadline), step, reading, expected, sent);
+        return answer(prepared, open.ask(prepared.batch(), deadline), expected, sent);
     }
 
     /** The same, without waiting: what returns the answer or throws comes on a thread that must not wait. */
-    void send(CommandBatch batch, Step step, View.Reading reading, Consumer<Supplier<Answer>> then) {
-        RedisWire open = step.isBare() ? present() : watched();
-        View expected = expectedAfter(step);
+    void send(Step.Prepared prepared, Consumer<Supplier<Answer>> then) {
+        RedisWire open = prepared.step().isBare() ? present() : watched();
+        View expected = expectedAfter(prepared.step());
         view = null;
         long sent = System.nanoTime();
-        open.send(batch, replies -> then.accept(() -> answer(replies.get(), step, reading, expected, sent)));
+        open.send(prepared.batch(), replies -> then.accept(() -> answer(prepared, replies.get(), expected, sent)));
     }
 
-    private static Answer answer(Replies replies, Step step, View.Reading reading, View expected, long sentNanos) {
-        return new Answer(replies, reading, expected, step.isBare() || replies.executed(), sentNanos);
+    private static Answer answer(Step.Prepared prepared, Replies replies, View expected, long sentNanos) {
+        return new Answer(prepared, replies, expected, prepared.step().isBare() || replies.executed(), sentNanos);
     }
 
     /** A bare step leaves the watch as it is, so a watch that has ended before must not count as standing after it. */

@@ -234,14 +234,10 @@ final class Attempt {
         List<Open> open = new ArrayList<>();
         for (int i = 0; i < answers.length; i++) {
             if (answers[i] == null) {
-                open.add(new Open(request.wants().get(i), waits(i)));
+                open.add(new Open(request.wants().get(i), request.waits(i)));
             }
         }
         return open;
-    }
-
-    private boolean waits(int want) {
-        return request.waiting() && want >= request.attempts();
     }
 
     /** How many permits are wanted that are not there yet. */
@@ -255,7 +251,7 @@ final class Attempt {
 
     /** Whether any of the callers goes on waiting. There may be others that do, for whom nothing is asked now. */
     boolean isForWaiters() {
-        return request.waiting() && request.attempts() < answers.length;
+        return request.hasWaiters();
     }
 
     /** Whether all that have no answer yet go on waiting if they are refused. */
@@ -288,7 +284,7 @@ final class Attempt {
                     holds.add(spare.removeFirst());
                 }
                 answers[i] = new Answer.Granted(holds);
-                any |= waits(i);
+                any |= request.waits(i);
             }
         }
         return any;

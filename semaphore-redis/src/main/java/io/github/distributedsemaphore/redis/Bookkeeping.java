@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.RedisLayout.HoldNote;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.spi.Hold;
@@ -26,10 +27,7 @@ final class Bookkeeping {
         this.wire = wire;
     }
 
-    /** A step that is to be sent, with what is needed to understand its replies. */
-    record Prepared(CommandBatch batch, Step step, Step.Sent sent, View.Reading reading) {}
-
-    Prepared prepare(Attempt attempt, View before, Step step) {
+    Step.Prepared prepare(Attempt attempt, View before, Step step) {
         CommandBatch batch = new CommandBatch();
         if (!step.isBare()) {
             batch.multi();
@@ -50,24 +48,25 @@ final class Bookkeeping {
             reading = wire.reading(batch, planner.depth(attempt, before, step), watch, attempt.wanted());
         }
         attempt.sent(step);
-        return new Prepared(batch, step, sent, reading);
+        return new Step.Prepared(batch, step, sent, reading);
     }
 
     /** Enters in the ledger what a step did. */
-    void enter(Attempt attempt, Prepared prepared, ArmedWire.Answer answer) {
+    void enter(Attempt attempt, ArmedWire.Answer answer) {
         if (!answer.done()) {
             attempt.undone();
             return;
         }
-        Step step = prepared.step();
+        Step step = answer.prepared().step();
+        Step.Sent sent = answer.prepared().sent();
         Replies replies = answer.replies();
         attempt.done(step);
         planner.committed(step);
         if (step.join() || (step.extend() && step.base() > 0)) {
             liveness.guarded();
         }
-        enterReleases(attempt, step, prepared.sent(), replies);
-        enterTaken(attempt, step, prepared.sent(), replies);
+        enterReleases(attempt, step, sent, replies);
+        enterTaken(attempt, step, sent, replies);
         replies.requireReplicas();
         if (attempt.serve()) {
             planner.granted(step);

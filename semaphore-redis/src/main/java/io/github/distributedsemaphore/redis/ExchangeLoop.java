@@ -218,9 +218,8 @@ final class ExchangeLoop {
     }
 
     private View commit(Attempt attempt, View before, Step step, Deadline deadline) {
-        Bookkeeping.Prepared prepared = books.prepare(attempt, before, step);
-        ArmedWire.Answer answer = wire.commit(prepared.batch(), step, prepared.reading(), deadline);
-        books.enter(attempt, prepared, answer);
+        ArmedWire.Answer answer = wire.commit(books.prepare(attempt, before, step), deadline);
+        books.enter(attempt, answer);
         View known = wire.known(answer);
         return known == null ? wire.rearm(attempt.wanted(), deadline) : known;
     }

@@ -60,9 +60,9 @@ final class Planner {
     /** When the turn of this session began. */
     private long turnNanos = System.nanoTime() - TURN_NANOS;
 
-    Planner(RedisLiveness liveness, Ledger ledger) {
+    Planner(RedisLiveness liveness) {
         this.liveness = liveness;
-        this.ledger = ledger;
+        this.ledger = liveness.ledger();
     }
 
     /**

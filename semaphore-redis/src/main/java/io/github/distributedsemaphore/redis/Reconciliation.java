@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis;
 
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.redis.RedisLayout.HoldNote;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.redis.net.RedisVerb;

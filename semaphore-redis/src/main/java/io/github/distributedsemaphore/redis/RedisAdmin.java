@@ -74,7 +74,10 @@ final class RedisAdmin implements BackendAdmin {
         replies.get(queue);
         Set<Integer> present = new HashSet<>(View.slots(layout.free(), replies.get(free)));
         List<String> clients = replies.get(lives).texts();
-        present.addAll(held(layout, clients, wire, deadline));
+        CommandBatch watch = new CommandBatch();
+        watch.add(RedisVerb.WATCH, clients.stream().map(layout::heldBy).toArray(String[]::new));
+        // Holders of an earlier semaphore of that name have slots. Without a control they can only give them back.
+        RedisPruning.held(clients, watch, layout, wire, deadline).values().forEach(present::addAll);
         names.add(layout.name());
         long base = View.micros(replies.get(time)) << 8;
         CommandBatch transaction = making(layout, limit, present, base, wire.runId());
@@ -124,22 +127,6 @@ final class RedisAdmin implements BackendAdmin {
         CommandBatch transaction = new CommandBatch().multi();
         transaction.add(RedisVerb.HSET, layout.control(), RedisLayout.LIMIT_FIELD, Integer.toString(limit));
         return commit(transaction, layout, wire, deadline);
-    }
-
-    /** The slots that holders of an earlier semaphore of that name have. Without a control they can only give them back. */
-    private static Set<Integer> held(RedisLayout layout, List<String> clients, RedisWire wire, Deadline deadline) {
-        if (clients.isEmpty()) {
-            return Set.of();
-        }
-        CommandBatch batch = new CommandBatch();
-        batch.add(RedisVerb.WATCH, clients.stream().map(layout::heldBy).toArray(String[]::new));
-        clients.forEach(client -> batch.add(RedisVerb.SMEMBERS, layout.heldBy(client)));
-        Replies replies = wire.ask(batch, deadline);
-        Set<Integer> held = new HashSet<>();
-        for (int i = 0; i < clients.size(); i++) {
-            held.addAll(View.slots(layout.heldBy(clients.get(i)), replies.get(i + 1)));
-        }
-        return held;
     }
 
     /** Adds slots from a number to a number that are in no set yet. */

@@ -4,12 +4,9 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
-import io.github.distributedsemaphore.redis.net.Pause;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
 import io.github.distributedsemaphore.redis.net.RedisFailures;
-import io.github.distributedsemaphore.redis.net.RedisVerb;
-import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.WireException;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
@@ -17,7 +14,6 @@ import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
@@ -50,6 +46,7 @@ final class RedisExchange {
     private final Bookkeeping books;
     private final Reconciliation reconciliation;
     private final ExchangeLoop loop;
+    private final Departure departure;
 
     /** An exchange of unknown outcome. */
     private @Nullable Attempt unknown;
@@ -63,14 +60,19 @@ final class RedisExchange {
         this.listener = listener;
         this.wire = new ArmedWire(layout, connections, liveness);
         this.ledger = liveness.ledger();
-        this.planner = new Planner(liveness, ledger);
+        this.planner = new Planner(liveness);
         this.books = new Bookkeeping(layout, liveness, listener, planner, wire);
         this.reconciliation = new Reconciliation(layout, liveness, planner, wire);
         this.loop = new ExchangeLoop(layout, liveness, wire, planner, books, reconciliation);
+        this.departure = new Departure(layout, liveness, wire, planner, loop, reconciliation);
     }
 
     ArmedWire wire() {
         return wire;
+    }
+
+    Departure departure() {
+        return departure;
     }
 
     ExchangeResult exchange(ExchangeRequest request) {
@@ -192,17 +194,13 @@ final class RedisExchange {
         /** Nothing is touched after the sending: from then on the exchange is with the thread that brings the reply. */
         @Override
         public void send(View view, Step step) {
-            Bookkeeping.Prepared prepared = books.prepare(attempt, view, step);
+            Step.Prepared prepared = books.prepare(attempt, view, step);
             sent = prepared.batch();
-            wire.send(
-                    prepared.batch(),
-                    step,
-                    prepared.reading(),
-                    supplied -> proceed(() -> entered(prepared, supplied.get())));
+            wire.send(prepared, supplied -> proceed(() -> entered(supplied.get())));
         }
 
-        private @Nullable View entered(Bookkeeping.Prepared prepared, ArmedWire.Answer answer) {
-            books.enter(attempt, prepared, answer);
+        private @Nullable View entered(ArmedWire.Answer answer) {
+            books.enter(attempt, answer);
             return wire.known(answer);
         }
 
@@ -370,10 +368,7 @@ final class RedisExchange {
     private void followMove(Attempt attempt, MovedException moved, Deadline deadline) {
         attempt.undone();
         wire.disarm();
-        if (deadline.isPast(System.nanoTime())) {
-            throw moved;
-        }
-        Pause.until(RedisConnections.soon());
+        RedisConnections.follow(moved, deadline);
     }
 
     /**
@@ -399,63 +394,6 @@ final class RedisExchange {
             }
             wire.disarm();
             throw e;
-        }
-    }
-
-    /**
-     * Gives up the place in the queue, and what was given to the session for it. If this fails, the session may stand there still, and
-     * hears what is meant for others.
-     */
-    void leaveQueue() {
-        boolean queued = planner.isQueued();
-        if (queued) {
-            leaveQueue(connections.callDeadline());
-        }
-        planner.forgetPlace();
-        if (queued || ledger.hasOffers()) {
-            giveBackUnwanted(queued, connections.callDeadline());
-        }
-    }
-
-    private void leaveQueue(Deadline deadline) {
-        CommandBatch batch = new CommandBatch();
-        int left = batch.add(RedisVerb.ZREM, layout.waiters(), liveness.client());
-        try {
-            Reply unused = wire.ask(batch, deadline).get(left);
-        } catch (MovedException e) {
-            wire.disarm();
-            if (deadline.isPast(System.nanoTime())) {
-                throw e;
-            }
-            Pause.until(RedisConnections.soon());
-            leaveQueue(deadline);
-        } catch (WireException e) {
-            // It may be done yet: the next exchange makes sure.
-            reconciliation.noReplyOnLast();
-            throw e;
-        }
-    }
-
-    /** The end of a session in order: everything that is stored of it goes, in one transaction. */
-    void sayGoodbye(Deadline deadline) {
-        View view = wire.rearm(0, deadline);
-        boolean left = false;
-        while (view.isMember() && !left) {
-            CommandBatch batch = new CommandBatch().multi();
-            RedisPruning.touch(batch, layout, view.control());
-            RedisPruning.remove(batch, layout, List.of(liveness.client()), view.control() != null);
-            batch.exec();
-            left = wire.commit(batch, deadline);
-            int freed = view.mine() == null ? 0 : view.mine().size();
-            view = wire.rearm(0, deadline);
-            if (left) {
-                Attempt nothing = Attempt.ofNobody(false);
-                nothing.freed(freed);
-                loop.hint(nothing, view);
-            }
-        }
-        if (view.control() == null) {
-            new RedisPruning(layout, wire.forOther(deadline)).sweep(deadline);
         }
     }
 }

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.redis.RedisLayout.HoldNote;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.RedisWire;

@@ -1,14 +1,16 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one semaphore. All begin with the same hash tag, {@code {prefix:name}}, so that a cluster keeps them in one
- * slot; what kind of key it is stands behind the tag. The kind has no brace in it, so no two names share a key whatever
- * they contain.
+ * The keys of one semaphore, and the note beside a held slot. All keys begin with the same hash tag, {@code {prefix:name}}, so that
+ * a cluster keeps them in one slot; what kind of key it is stands behind the tag. The kind has no brace in it, so no two names share
+ * a key whatever they contain.
  *
  * <p>Each slot is a member of exactly one set: of {@link #free}, or of the set {@link #heldBy} of one client. {@link #control}
  * is the key that every transaction watches. It is written only when a decision that was made under it must not come true any
@@ -43,6 +45,58 @@ final class RedisLayout {
 
     /** The longest name in bytes: keys can be longer, people who look at them cannot. */
     static final int MAX_NAME_BYTES = 1_000;
+
+    /**
+     * What is stored beside a held slot: {@code run:base:since:first}. It is written in the transaction that moves the slot.
+     *
+     * <p>An epoch is {@code base} plus a count per slot. The count rises by {@code run} in the transaction that moves the slot to
+     * its holder, so epochs rise in the order of the grants. The base rises above everything that can have been granted whenever
+     * the counts may have gone back: when the semaphore is created, and when a client finds another server than before.
+     *
+     * @param run how many epochs were reserved with the hold
+     * @param base what its epochs are counted from
+     * @param sinceMillis when it was taken, by the wall clock of the client that wrote this, in milliseconds since 1970
+     * @param first the first epoch; -1 if the count of the slot says it
+     */
+    record HoldNote(int run, long base, long sinceMillis, long first) {
+        static final long BY_COUNT = -1;
+
+        private static final int PARTS = 4;
+
+        /** Returns null if the text has another form. */
+        static @Nullable HoldNote parse(@Nullable String stored) {
+            String[] parts = stored == null ? new String[0] : stored.split(":", -1);
+            if (parts.length != PARTS) {
+                return null;
+            }
+            try {
+                int run = Integer.parseInt(parts[0]);
+                long first = parts[3].isEmpty() ? BY_COUNT : Long.parseLong(parts[3]);
+                return run < 1 ? null : new HoldNote(run, Long.parseLong(parts[1]), Long.parseLong(parts[2]), first);
+            } catch (NumberFormatException e) {
+                return null;
+            }
+        }
+
+        /**
+         * The first epoch of the hold.
+         *
+         * @param count the count of the slot after the hold was taken, or a later one: that is no epoch of anybody else either
+         */
+        long firstEpoch(long count) {
+            return first != BY_COUNT ? first : Math.max(0, base + count - run + 1);
+        }
+
+        Hold hold(int slot, long count) {
+            long epoch = firstEpoch(count);
+            return new Hold(slot, epoch, epoch + run - 1);
+        }
+
+        @Override
+        public String toString() {
+            return run + ":" + base + ":" + sinceMillis + ":" + (first == BY_COUNT ? "" : first);
+        }
+    }
 
     private final String name;
     private final String tag;

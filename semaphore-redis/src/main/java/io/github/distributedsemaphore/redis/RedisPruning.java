@@ -149,7 +149,7 @@ final class RedisPruning {
             return;
         }
         List<String> idle = new ArrayList<>(replies.get(alive).map().keySet());
-        Map<String, Set<Integer>> held = held(idle, deadline);
+        Map<String, Set<Integer>> held = held(idle, new CommandBatch(), layout, wire, deadline);
         idle.removeAll(held.keySet());
         CommandBatch transaction = new CommandBatch().multi();
         if (!idle.isEmpty()) {
@@ -177,21 +177,26 @@ final class RedisPruning {
                 : membersAndScores.get(membersAndScores.size() - 1).score();
     }
 
-    /** The slots of those clients that hold any. Without a control none can begin to. */
-    private Map<String, Set<Integer>> held(List<String> clients, Deadline deadline) {
+    /**
+     * The slots of those clients that hold any. Without a control none can begin to.
+     *
+     * @param batch what is sent before the question in the same write; nothing is sent if there are no clients
+     */
+    static Map<String, Set<Integer>> held(
+            List<String> clients, CommandBatch batch, RedisLayout layout, RedisWire wire, Deadline deadline) {
         if (clients.isEmpty()) {
             return Map.of();
         }
-        CommandBatch batch = new CommandBatch();
-        clients.forEach(client -> batch.add(RedisVerb.SMEMBERS, layout.heldBy(client)));
+        Map<String, Integer> asked = new HashMap<>();
+        clients.forEach(client -> asked.put(client, batch.add(RedisVerb.SMEMBERS, layout.heldBy(client))));
         Replies replies = wire.ask(batch, deadline);
         Map<String, Set<Integer>> held = new HashMap<>();
-        for (int i = 0; i < clients.size(); i++) {
-            Set<Integer> slots = View.slots(layout.heldBy(clients.get(i)), replies.get(i));
+        asked.forEach((client, index) -> {
+            Set<Integer> slots = View.slots(layout.heldBy(client), replies.get(index));
             if (!slots.isEmpty()) {
-                held.put(clients.get(i), slots);
+                held.put(client, slots);
             }
-        }
+        });
         return held;
     }
 

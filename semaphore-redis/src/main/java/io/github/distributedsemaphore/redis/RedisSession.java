@@ -224,7 +224,10 @@ final class RedisSession implements BackendSession {
     private void leaveQueue() {
         quietly(() -> {
             if (leaving) {
-                exchange.leaveQueue();
+                boolean queued = exchange.departure().leaveQueue(connections.callDeadline());
+                if (queued || liveness.ledger().hasOffers()) {
+                    exchange.giveBackUnwanted(queued, connections.callDeadline());
+                }
                 leaving = false;
             }
         });
@@ -323,7 +326,7 @@ final class RedisSession implements BackendSession {
         boolean alone = InterruptShield.await(lane::tryAcquire, deadline);
         try {
             if (alone && exchange.wire().last() != null) {
-                exchange.sayGoodbye(deadline);
+                exchange.departure().sayGoodbye(deadline);
             }
         } catch (RedisErrorException | WireException | SemaphoreException e) {
             LOG.info("{}: could not say good-bye, what is held is free in a while: {}", layout.what(), e.getMessage());

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.RedisLayout.HoldNote;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.spi.Hold;
@@ -80,6 +81,13 @@ record Step(
      */
     record Sent(
             List<Integer> released, List<Integer> handed, int retained, List<Integer> taken, List<Integer> counts) {}
+
+    /**
+     * A step that is to be sent, with what is needed to understand its replies.
+     *
+     * @param reading what is read after it, in the same write
+     */
+    record Prepared(CommandBatch batch, Step step, Sent sent, View.Reading reading) {}
 
     /** Adds the commands. */
     Sent addTo(CommandBatch batch, RedisLayout layout, RedisLiveness liveness) {

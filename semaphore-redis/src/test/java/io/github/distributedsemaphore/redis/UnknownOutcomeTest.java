@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.redis.RedisLayout.HoldNote;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.github.distributedsemaphore.tck.jvms.KitJvm;
 import io.github.distributedsemaphore.tck.jvms.PlannedTests;
 import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.run.TckSettings;
@@ -17,9 +18,7 @@ import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TagFilter;
 import org.junit.platform.launcher.TestPlan;
-import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
-import org.junit.platform.launcher.core.LauncherFactory;
 
 /** Runs the kit without a build tool, one run at a time in a JVM. */
 public final class KitRunner {
@@ -79,7 +78,7 @@ public final class KitRunner {
             Path reports,
             Consumer<Ended> progress) {
         TckSettings.from(settings::get);
-        Launcher launcher = launcher();
+        Launcher launcher = KitJvm.launcher();
         if (!sections.isEmpty()) {
             TestPlan whole = launcher.discover(request(kit, settings, Set.of(), reports));
             checkSections(sections, whole);
@@ -115,14 +114,6 @@ public final class KitRunner {
             request.filters(TagFilter.includeTags(List.copyOf(sections)));
         }
         return request.build();
-    }
-
-    private static Launcher launcher() {
-        LauncherConfig plain = LauncherConfig.builder()
-                .enableTestExecutionListenerAutoRegistration(false)
-                .enableLauncherSessionListenerAutoRegistration(false)
-                .build();
-        return LauncherFactory.create(plain);
     }
 
     /**

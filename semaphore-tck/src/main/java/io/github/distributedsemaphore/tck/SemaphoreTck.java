@@ -61,366 +61,210 @@ public abstract class SemaphoreTck implements HarnessSource {
     /** For subclasses. */
     protected SemaphoreTck() {}
 
-    /** See {@link SafetyRules}. */
     @Nested
     @DisplayName("1 Safety")
     @Tag("safety")
-    public class Safety extends SafetyRules {
-        /** For JUnit. */
-        public Safety() {}
-    }
+    class Safety extends SafetyRules {}
 
-    /** See {@link LivenessRules}. */
     @Nested
     @DisplayName("2 Liveness")
     @Tag("liveness")
-    public class Liveness extends LivenessRules {
-        /** For JUnit. */
-        public Liveness() {}
-    }
+    class Liveness extends LivenessRules {}
 
-    /** See {@link ContentionRules}. */
     @Nested
     @DisplayName("2 Contention")
     @Tag("contention")
-    public class Contention extends ContentionRules {
-        /** For JUnit. */
-        public Contention() {}
-    }
+    class Contention extends ContentionRules {}
 
-    /** See {@link LeavingRules}. */
     @Nested
     @DisplayName("2 Leaving")
     @Tag("leaving")
-    public class Leaving extends LeavingRules {
-        /** For JUnit. */
-        public Leaving() {}
-    }
+    class Leaving extends LeavingRules {}
 
-    /** See {@link CrowdRules}. */
     @Nested
     @DisplayName("2 Crowd")
     @Tag("crowd")
-    public class Crowd extends CrowdRules {
-        /** For JUnit. */
-        public Crowd() {}
-    }
+    class Crowd extends CrowdRules {}
 
-    /** See {@link TimeoutRules}. */
     @Nested
     @DisplayName("3 Timeout")
     @Tag("timeout")
-    public class Timeout extends TimeoutRules {
-        /** For JUnit. */
-        public Timeout() {}
-    }
+    class Timeout extends TimeoutRules {}
 
-    /** See {@link ClosingRules}. */
     @Nested
     @DisplayName("3 Closing")
     @Tag("closing")
-    public class Closing extends ClosingRules {
-        /** For JUnit. */
-        public Closing() {}
-    }
+    class Closing extends ClosingRules {}
 
-    /** See {@link InterruptRules}. */
     @Nested
     @DisplayName("3 Interrupt")
     @Tag("interrupt")
-    public class Interrupt extends InterruptRules {
-        /** For JUnit. */
-        public Interrupt() {}
-    }
+    class Interrupt extends InterruptRules {}
 
-    /** See {@link OutageRules}. */
     @Nested
     @DisplayName("3 Silent link")
     @Tag("outage")
     @Tag("link")
-    public class Outage extends OutageRules {
-        /** For JUnit. */
-        public Outage() {}
-    }
+    class Outage extends OutageRules {}
 
-    /** See {@link StoppedServerRules}. */
     @Nested
     @DisplayName("3 Stopped server")
     @Tag("stopped-server")
     @Tag("server")
-    public class StoppedServer extends StoppedServerRules {
-        /** For JUnit. */
-        public StoppedServer() {}
-    }
+    class StoppedServer extends StoppedServerRules {}
 
-    /** See {@link ReleaseRules}. */
     @Nested
     @DisplayName("4 Release")
     @Tag("release")
-    public class Release extends ReleaseRules {
-        /** For JUnit. */
-        public Release() {}
-    }
+    class Release extends ReleaseRules {}
 
-    /** See {@link TaskRules}. */
     @Nested
     @DisplayName("4 Task")
     @Tag("task")
-    public class Task extends TaskRules {
-        /** For JUnit. */
-        public Task() {}
-    }
+    class Task extends TaskRules {}
 
-    /** See {@link VerificationRules}. */
     @Nested
     @DisplayName("5 Verification")
     @Tag("verification")
-    public class Verification extends VerificationRules {
-        /** For JUnit. */
-        public Verification() {}
-    }
+    class Verification extends VerificationRules {}
 
-    /** See {@link RenewalRules}. */
     @Nested
     @DisplayName("6 Renewal")
     @Tag("renewal")
-    public class Renewal extends RenewalRules {
-        /** For JUnit. */
-        public Renewal() {}
-    }
+    class Renewal extends RenewalRules {}
 
-    /** See {@link LossRules}. */
     @Nested
     @DisplayName("6 Loss")
     @Tag("loss")
-    public class Loss extends LossRules {
-        /** For JUnit. */
-        public Loss() {}
-    }
+    class Loss extends LossRules {}
 
-    /** See {@link FencingRules}. */
     @Nested
     @DisplayName("7 Fencing")
     @Tag("fencing")
-    public class Fencing extends FencingRules {
-        /** For JUnit. */
-        public Fencing() {}
-    }
+    class Fencing extends FencingRules {}
 
-    /** See {@link AdministrationRules}. */
     @Nested
     @DisplayName("8 Administration")
     @Tag("administration")
-    public class Administration extends AdministrationRules {
-        /** For JUnit. */
-        public Administration() {}
-    }
+    class Administration extends AdministrationRules {}
 
-    /** See {@link ResizeRules}. */
     @Nested
     @DisplayName("8 Resize")
     @Tag("resize")
-    public class Resize extends ResizeRules {
-        /** For JUnit. */
-        public Resize() {}
-    }
+    class Resize extends ResizeRules {}
 
-    /** See {@link InspectionRules}. */
     @Nested
     @DisplayName("9 Inspection")
     @Tag("inspection")
-    public class Inspection extends InspectionRules {
-        /** For JUnit. */
-        public Inspection() {}
-    }
+    class Inspection extends InspectionRules {}
 
-    /** See {@link AsyncRules}. */
     @Nested
     @DisplayName("10 Async")
     @Tag("async")
-    public class Async extends AsyncRules {
-        /** For JUnit. */
-        public Async() {}
-    }
+    class Async extends AsyncRules {}
 
-    /** See {@link FairnessRules}. */
     @Nested
     @DisplayName("11 Fairness")
     @Tag("fairness")
-    public class Fairness extends FairnessRules {
-        /** For JUnit. */
-        public Fairness() {}
-    }
+    class Fairness extends FairnessRules {}
 
-    /** See {@link InputRules}. */
     @Nested
     @DisplayName("12 Input")
     @Tag("input")
-    public class Input extends InputRules {
-        /** For JUnit. */
-        public Input() {}
-    }
+    class Input extends InputRules {}
 
-    /** See {@link PauseRules}. */
     @Nested
     @DisplayName("14 Pause")
     @Tag("pause")
-    public class Pause extends PauseRules {
-        /** For JUnit. */
-        public Pause() {}
-    }
+    class Pause extends PauseRules {}
 
-    /** See {@link AccessRules}. */
     @Nested
     @DisplayName("15 Access")
     @Tag("access")
-    public class Access extends AccessRules {
-        /** For JUnit. */
-        public Access() {}
-    }
+    class Access extends AccessRules {}
 
-    /** See {@link HygieneRules}. */
     @Nested
     @DisplayName("16 Hygiene")
     @Tag("hygiene")
-    public class Hygiene extends HygieneRules {
-        /** For JUnit. */
-        public Hygiene() {}
-    }
+    class Hygiene extends HygieneRules {}
 
-    /** See {@link TrafficRules}. */
     @Nested
     @DisplayName("16 Traffic")
     @Tag("traffic")
     @Tag("link")
-    public class Traffic extends TrafficRules {
-        /** For JUnit. */
-        public Traffic() {}
-    }
+    class Traffic extends TrafficRules {}
 
-    /** See {@link CrossProcessRules}. */
     @Nested
     @DisplayName("1 Over processes")
     @Tag("cross-process")
-    public class CrossProcess extends CrossProcessRules {
-        /** For JUnit. */
-        public CrossProcess() {}
-    }
+    class CrossProcess extends CrossProcessRules {}
 
-    /** See {@link WakeUpRules}. */
     @Nested
     @DisplayName("2 Wake-ups of other processes")
     @Tag("wake-up")
-    public class WakeUp extends WakeUpRules {
-        /** For JUnit. */
-        public WakeUp() {}
-    }
+    class WakeUp extends WakeUpRules {}
 
-    /** See {@link CrashRules}. */
     @Nested
     @DisplayName("2 Crashes")
     @Tag("crash")
-    public class Crash extends CrashRules {
-        /** For JUnit. */
-        public Crash() {}
-    }
+    class Crash extends CrashRules {}
 
-    /** See {@link LostAnswerRules}. */
     @Nested
     @DisplayName("13 Lost answers")
     @Tag("lost-answer")
     @Tag("link")
-    public class LostAnswer extends LostAnswerRules {
-        /** For JUnit. */
-        public LostAnswer() {}
-    }
+    class LostAnswer extends LostAnswerRules {}
 
-    /** See {@link CutRules}. */
     @Nested
     @DisplayName("13 Cut link")
     @Tag("cut")
     @Tag("link")
-    public class Cut extends CutRules {
-        /** For JUnit. */
-        public Cut() {}
-    }
+    class Cut extends CutRules {}
 
-    /** See {@link BriefFaultRules}. */
     @Nested
     @DisplayName("13 Brief faults of a link")
     @Tag("brief-fault")
     @Tag("link")
-    public class BriefFault extends BriefFaultRules {
-        /** For JUnit. */
-        public BriefFault() {}
-    }
+    class BriefFault extends BriefFaultRules {}
 
-    /** See {@link IsolationRules}. */
     @Nested
     @DisplayName("13 Isolated holder")
     @Tag("isolation")
     @Tag("link")
-    public class Isolation extends IsolationRules {
-        /** For JUnit. */
-        public Isolation() {}
-    }
+    class Isolation extends IsolationRules {}
 
-    /** See {@link StallRules}. */
     @Nested
     @DisplayName("13 Silent and slow link")
     @Tag("stall")
     @Tag("link")
-    public class Stall extends StallRules {
-        /** For JUnit. */
-        public Stall() {}
-    }
+    class Stall extends StallRules {}
 
-    /** See {@link RestartRules}. */
     @Nested
     @DisplayName("13 Restart")
     @Tag("restart")
     @Tag("server")
-    public class Restart extends RestartRules {
-        /** For JUnit. */
-        public Restart() {}
-    }
+    class Restart extends RestartRules {}
 
-    /** See {@link FailOverRules}. */
     @Nested
     @DisplayName("13 Fail-over")
     @Tag("fail-over")
     @Tag("server")
-    public class FailOver extends FailOverRules {
-        /** For JUnit. */
-        public FailOver() {}
-    }
+    class FailOver extends FailOverRules {}
 
-    /** See {@link ErrorRules}. */
     @Nested
     @DisplayName("13 Errors of the backend")
     @Tag("errors")
     @Tag("server")
-    public class Errors extends ErrorRules {
-        /** For JUnit. */
-        public Errors() {}
-    }
+    class Errors extends ErrorRules {}
 
-    /** See {@link FaultHistoryRules}. */
     @Nested
     @DisplayName("1 Histories of faults")
     @Tag("history")
-    public class FaultHistory extends FaultHistoryRules {
-        /** For JUnit. */
-        public FaultHistory() {}
-    }
+    class FaultHistory extends FaultHistoryRules {}
 
-    /** See {@link StormRules}. */
     @Nested
     @DisplayName("1 All faults")
     @Tag("storm")
     @Tag("server")
-    public class Storm extends StormRules {
-        /** For JUnit. */
-        public Storm() {}
-    }
+    class Storm extends StormRules {}
 }

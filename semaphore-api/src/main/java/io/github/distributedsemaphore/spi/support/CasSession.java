@@ -87,7 +87,7 @@ final class CasSession implements BackendSession {
             }
             waits = false;
             for (int i = 0; i < request.wants().size(); i++) {
-                boolean goesOn = request.waiting() && i >= request.attempts();
+                boolean goesOn = request.waits(i);
                 int permits = request.wants().get(i);
                 Answer answer = row.grant(id, backend.settings.self(), permits, request.epochs(), goesOn);
                 answers.add(answer);

@@ -55,7 +55,7 @@ public final class Failures {
                 settings + " lets us open no more channels"
                         + (signal == null ? "" : ": " + signal.getMessage())
                         + ". Raise its channel_max, or the user's limit; a client needs up to thirty-two on the connection of a"
-                        + " semaphore, and on the one for messages and probes two, and two for each semaphore and each call at a time",
+                        + " semaphore, and on the one for messages and probes one, and two for each semaphore and each call at a time",
                 cause);
     }
 

@@ -140,18 +140,7 @@ public final class HolderConnection {
      * @param last a queue to look at in the end, whose answer speaks for all
      */
     public QueueAnswer changeInOrder(List<Method> changes, String last, Deadline end) throws LinkLostException {
-        CompletableFuture<Channel> channel = borrow();
-        CompletableFuture<Command> answer = channel.thenCompose(used -> {
-            try {
-                for (Method change : changes) {
-                    used.asyncRpc(change);
-                }
-                return used.asyncCompletableRpc(passive(last));
-            } catch (IOException | ShutdownSignalException e) {
-                return CompletableFuture.failedFuture(e);
-            }
-        });
-        return answer(new Asked(last, false, channel, answer), end);
+        return answer(send(last, false, changes, passive(last)), end);
     }
 
     /**
@@ -168,7 +157,7 @@ public final class HolderConnection {
         SemaphoreException refusal = null;
         for (int from = 0; from < queues.size() && !(looks && refusal != null); from += MOST_AT_ONCE) {
             List<Asked> asked = queues.subList(from, Math.min(queues.size(), from + MOST_AT_ONCE)).stream()
-                    .map(queue -> send(queue, looks, request.apply(queue)))
+                    .map(queue -> send(queue, looks, List.of(), request.apply(queue)))
                     .toList();
             for (Asked one : asked) {
                 try {
@@ -193,7 +182,7 @@ public final class HolderConnection {
 
     /** Asks how many consumers a queue has, without waiting for the answer. */
     public Asked askForConsumers(String queue) {
-        return send(queue, true, passive(queue));
+        return send(queue, true, List.of(), passive(queue));
     }
 
     /** Waits for that answer; empty if there is none by the end. */
@@ -222,10 +211,14 @@ public final class HolderConnection {
         }
     }
 
-    private Asked send(String queue, boolean looks, Method request) {
+    /** Sends a request, and before it others on the same channel that the broker does not answer. */
+    private Asked send(String queue, boolean looks, List<Method> unanswered, Method request) {
         CompletableFuture<Channel> channel = borrow();
         return new Asked(queue, looks, channel, channel.thenCompose(used -> {
             try {
+                for (Method first : unanswered) {
+                    used.asyncRpc(first);
+                }
                 return used.asyncCompletableRpc(request);
             } catch (IOException | ShutdownSignalException e) {
                 return CompletableFuture.failedFuture(e);

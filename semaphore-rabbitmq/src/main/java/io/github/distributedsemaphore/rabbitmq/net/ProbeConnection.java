@@ -7,9 +7,7 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
@@ -78,26 +76,17 @@ public final class ProbeConnection implements AutoCloseable {
             idle.push(prober);
         }
 
-        public Channel newChannel() throws IOException {
-            return newChannels(1).get(0);
-        }
-
         /**
-         * Opens so many channels, or none.
+         * Opens a channel.
          *
          * @throws BackendAccessException if the connection may have no more; those that it has are as good as before
          */
-        public List<Channel> newChannels(int number) throws IOException {
-            List<Channel> channels = new ArrayList<>();
-            while (channels.size() < number) {
-                Channel channel = connection.createChannel();
-                if (channel == null) {
-                    channels.forEach(HolderConnection::abort);
-                    throw Failures.channelLimit(settings, null);
-                }
-                channels.add(channel);
+        public Channel newChannel() throws IOException {
+            Channel channel = connection.createChannel();
+            if (channel == null) {
+                throw Failures.channelLimit(settings, null);
             }
-            return channels;
+            return channel;
         }
     }
 

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.redis.net;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.CommandOutput;
@@ -43,7 +44,7 @@ public final class CommandBatch {
     private final List<ReplyOutput> outputs = new ArrayList<>();
 
     /** Volatile, because another thread may give the batch up. */
-    private volatile @Nullable CompletableFuture<Reply> last;
+    private volatile @Nullable CompletableFuture<Replies> answer;
 
     private int multi = -1;
     private int exec = -1;
@@ -199,7 +200,7 @@ public final class CommandBatch {
                 commands.stream().map(RedisCommand::getType).toList();
         commands.clear();
         outputs.clear();
-        last = null;
+        answer = null;
         verbs.forEach(this::expectReply);
     }
 
@@ -225,27 +226,28 @@ public final class CommandBatch {
     }
 
     /**
-     * Ends with the last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for.
+     * Ends with the last command; none is added after it. Replies come in the order of the commands, so it is the only one to wait for. An
+     * error that the server answered is a reply. When a connection breaks, Lettuce leaves a text of its own as the reply: that is a failure.
      *
      * <p>It is not the command itself: Lettuce does not write a command that is done, and a transaction without its EXEC would swallow the
      * commands behind it.
      */
-    CompletableFuture<Reply> last() {
-        CompletableFuture<Reply> known = last;
+    CompletableFuture<Replies> answer() {
+        CompletableFuture<Replies> known = answer;
         if (known == null) {
             int index = commands.size() - 1;
             AsyncCommand<String, String, Reply> command = new AsyncCommand<>(commands.get(index));
             commands.set(index, command);
-            CompletableFuture<Reply> own = new CompletableFuture<>();
+            CompletableFuture<Replies> own = new CompletableFuture<>();
             CompletableFuture<?> unused = command.whenComplete((reply, failure) -> {
-                if (failure == null) {
-                    own.complete(reply);
+                if (failure == null || failure instanceof RedisCommandExecutionException) {
+                    own.complete(replies());
                 } else {
                     own.completeExceptionally(failure);
                 }
             });
             known = own;
-            last = known;
+            answer = known;
         }
         return known;
     }
@@ -256,7 +258,7 @@ public final class CommandBatch {
     }
 
     private void fail(Throwable failure) {
-        CompletableFuture<Reply> waitedFor = last;
+        CompletableFuture<Replies> waitedFor = answer;
         if (waitedFor != null) {
             waitedFor.completeExceptionally(failure);
         }
@@ -271,7 +273,7 @@ public final class CommandBatch {
     }
 
     /** The replies, once all have arrived. */
-    Replies replies() {
+    private Replies replies() {
         List<Reply> all = new ArrayList<>(outputs.size());
         for (ReplyOutput output : outputs) {
             all.add(output.reply());

@@ -206,10 +206,7 @@ public final class RedisConnections implements AutoCloseable {
             try {
                 return shared(key, deadline).ask(batch, deadline);
             } catch (MovedException e) {
-                if (deadline.isPast(System.nanoTime())) {
-                    throw e;
-                }
-                Pause.until(soon());
+                follow(e, deadline);
                 batch.renew();
             }
         }
@@ -261,10 +258,8 @@ public final class RedisConnections implements AutoCloseable {
                             what + ": too much traffic to get a transaction through in time", null);
                 }
             }
-        } catch (WireException e) {
-            throw e.isOutcomeOpen() ? RedisFailures.uncertain(what, e) : RedisFailures.certain(what, e);
-        } catch (RedisErrorException e) {
-            throw RedisFailures.certain(what, e);
+        } catch (WireException | RedisErrorException e) {
+            throw RedisFailures.of(what, e);
         }
     }
 
@@ -272,12 +267,17 @@ public final class RedisConnections implements AutoCloseable {
         try (WirePool.Taken taken = exclusive.take(key, deadline)) {
             return operation.on(taken.wire(), deadline);
         } catch (MovedException e) {
-            if (deadline.isPast(System.nanoTime())) {
-                throw e;
-            }
-            Pause.until(soon());
+            follow(e, deadline);
             return null;
         }
+    }
+
+    /** Waits until {@link #soon}, or throws the exception if the time of the call is over. */
+    public static void follow(MovedException moved, Deadline deadline) {
+        if (deadline.isPast(System.nanoTime())) {
+            throw moved;
+        }
+        Pause.until(soon());
     }
 
     /** When to ask again after a server has sent us elsewhere. */

@@ -10,7 +10,6 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisReactiveCommandsImpl;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
@@ -147,11 +146,10 @@ public final class RedisConnector {
                         () -> answer.completeExceptionally(new TimeoutException(server + " did not answer in time")),
                         settings.timeout().toMillis(),
                         TimeUnit.MILLISECONDS);
-        ignore(batch.last().whenComplete((reply, failure) -> {
+        ignore(batch.answer().whenComplete((replies, failure) -> {
             timer.cancel(false);
-            // Any other failure is one of the connection, also if Lettuce leaves a text of its own as the reply.
-            if (failure == null || failure instanceof RedisCommandExecutionException) {
-                answer.complete(batch.replies());
+            if (failure == null) {
+                answer.complete(replies);
             } else {
                 answer.completeExceptionally(new WireException(server + " ended the connection", failure, false));
             }

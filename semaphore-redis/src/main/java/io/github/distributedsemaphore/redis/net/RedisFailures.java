@@ -34,6 +34,13 @@ public final class RedisFailures {
         return failure;
     }
 
+    /** For a call that may have changed something, unless the failure says that it has not. */
+    public static RuntimeException of(String what, RuntimeException failure) {
+        return failure instanceof WireException broken && broken.isOutcomeOpen()
+                ? uncertain(what, broken)
+                : certain(what, failure);
+    }
+
     /** For a call of which nobody knows whether it changed something. */
     public static RuntimeException uncertain(String what, WireException failure) {
         return new OutcomeUnknownException(

@@ -4,7 +4,6 @@ import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
 import io.github.distributedsemaphore.spi.support.HostAndPort;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.concurrent.CancellationException;
@@ -80,15 +79,15 @@ public final class RedisWire {
         if (!isOpen()) {
             throw lost();
         }
-        CompletableFuture<Reply> last = batch.last();
+        CompletableFuture<Replies> answer = batch.answer();
         batch.sendOn(connection);
         try {
-            InterruptShield.await(last, deadline.earlier(Deadline.after(System.nanoTime(), timeout)));
-            return replies(batch, null);
+            Deadline end = deadline.earlier(Deadline.after(System.nanoTime(), timeout));
+            return checked(batch, InterruptShield.await(answer, end), null);
         } catch (ExecutionException e) {
-            return replies(batch, e.getCause());
+            return checked(batch, null, e.getCause());
         } catch (TimeoutException | CancellationException e) {
-            return replies(batch, e);
+            return checked(batch, null, e);
         }
     }
 
@@ -105,7 +104,8 @@ public final class RedisWire {
             });
             return;
         }
-        Future<?> unused = batch.last().whenComplete((reply, failure) -> then.accept(() -> replies(batch, failure)));
+        Future<?> unused =
+                batch.answer().whenComplete((replies, failure) -> then.accept(() -> checked(batch, replies, failure)));
         batch.sendOn(connection);
     }
 
@@ -113,10 +113,9 @@ public final class RedisWire {
         return new WireException("the connection to " + server + " is lost", null, false);
     }
 
-    /** When a connection breaks, Lettuce leaves a text of its own as the reply: that is no answer of the server. */
-    private Replies replies(CommandBatch batch, @Nullable Throwable failure) {
-        if (failure == null || failure instanceof RedisCommandExecutionException) {
-            return here(batch);
+    private Replies checked(CommandBatch batch, @Nullable Replies replies, @Nullable Throwable failure) {
+        if (replies != null) {
+            return here(batch, replies);
         }
         close();
         String what = failure instanceof TimeoutException
@@ -125,8 +124,7 @@ public final class RedisWire {
         throw new WireException(what, failure, batch.mayChange());
     }
 
-    private Replies here(CommandBatch batch) {
-        Replies replies = batch.replies();
+    private Replies here(CommandBatch batch, Replies replies) {
         String elsewhere = elsewhere(replies);
         if (elsewhere != null) {
             close();

@@ -97,10 +97,8 @@ final class LockConnection implements AutoCloseable {
     private <T> T ask(CommandBatch batch, Function<Replies, T> answer) {
         try {
             return answer.apply(wire.ask(batch, Deadline.NEVER));
-        } catch (WireException e) {
-            throw e.isOutcomeOpen() ? RedisFailures.uncertain(what, e) : RedisFailures.certain(what, e);
-        } catch (RedisErrorException e) {
-            throw RedisFailures.certain(what, e);
+        } catch (WireException | RedisErrorException e) {
+            throw RedisFailures.of(what, e);
         }
     }
 

@@ -58,7 +58,7 @@ class CommandBatchTest {
     void aBatchThatIsGivenUpBeforeItIsWrittenLeavesTheRepliesOfTheNextOneAlone() throws Exception {
         Semaphore go = blockThread();
         CommandBatch given = reading("a", "b");
-        var unused = given.last();
+        var unused = given.answer();
         wire.tell(given);
         CompletableFuture<Supplier<Replies>> answer = new CompletableFuture<>();
         wire.send(reading("b", "c"), answer::complete);

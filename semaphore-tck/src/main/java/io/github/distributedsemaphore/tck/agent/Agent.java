@@ -20,14 +20,13 @@ import java.util.concurrent.TimeoutException;
  * What the port throws over there arrives as {@link AgentException}. Instants are on the scale of {@link System#nanoTime} of
  * this JVM: on Linux both read one clock, which is checked at the start. Thread-safe.
  */
-public final class Agent extends AgentControl {
+public final class Agent implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration FOR_EVER = Duration.ofHours(1);
 
     private final AgentProcess process;
 
     Agent(AgentProcess process) {
-        super(process);
         this.process = process;
     }
 
@@ -175,11 +174,7 @@ public final class Agent extends AgentControl {
      * @return what they say about themselves
      */
     public State state(AgentPermits permits) {
-        JsonObject answer = call("state", AgentJson.about(permits));
-        return new State(
-                answer.get("valid").getAsBoolean(),
-                answer.get("lastValid").getAsLong(),
-                AgentJson.list(answer, "losses", JsonElement::getAsLong));
+        return AgentJson.GSON.fromJson(call("state", AgentJson.about(permits)), State.class);
     }
 
     /**
@@ -191,7 +186,10 @@ public final class Agent extends AgentControl {
      * @return completes with what happened
      */
     public CompletableFuture<History> contend(String name, Workload workload, String prefix) {
-        return process.send("workload", AgentJson.workload(name, workload, prefix))
+        JsonObject request = AgentJson.named(name);
+        request.addProperty("prefix", prefix);
+        request.add("workload", AgentJson.GSON.toJsonTree(workload));
+        return process.send("workload", request)
                 .thenApply(AgentJson::checked)
                 .thenApply(answer -> History.parse(AgentJson.list(answer, "history", JsonElement::getAsString)));
     }
@@ -268,15 +266,6 @@ public final class Agent extends AgentControl {
         return call("stoodStill", request).get("nanos").getAsLong();
     }
 
-    /**
-     * Lists the threads of the agent's JVM.
-     *
-     * @return their names in order
-     */
-    public List<String> threads() {
-        return AgentJson.list(call("threads", new JsonObject()), "threads", JsonElement::getAsString);
-    }
-
     /** Closes the client over there in order; the JVM goes on. */
     public void closeClient() {
         call("close", new JsonObject());
@@ -291,6 +280,47 @@ public final class Agent extends AgentControl {
     public int forgetAndEnd(Duration patience) {
         process.tell("forget");
         return process.awaitEnd(patience);
+    }
+
+    /**
+     * Returns the process id.
+     *
+     * @return the id
+     */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Kills the process with SIGKILL and proves it by its exit status. */
+    public void kill9() {
+        process.kill9(PATIENCE);
+    }
+
+    /** Stops the process with SIGSTOP, and proves by the state of each thread that it stands still. */
+    public void stop() {
+        if (!Signals.stop(pid())) {
+            throw new AssertionError("process " + pid() + " has ended");
+        }
+    }
+
+    /** Has the process go on. */
+    public void resume() {
+        Signals.resume(pid());
+    }
+
+    /**
+     * Tells whether the process lives.
+     *
+     * @return true if so
+     */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Ends the process, whatever it does. */
+    @Override
+    public void close() {
+        process.end(PATIENCE);
     }
 
     private JsonObject call(String command, JsonObject request) {

@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.tck.agent;
 
+import static io.github.distributedsemaphore.tck.agent.AgentJson.GSON;
+
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import io.github.distributedsemaphore.DistributedSemaphore;
@@ -67,7 +69,6 @@ final class AgentCommands {
                                 .stoodStill(
                                         request.get("from").getAsLong(),
                                         request.get("to").getAsLong()));
-            case "threads" -> answer.add("threads", threads());
             case "close" -> client().close();
             default -> throw new IllegalArgumentException("unknown command " + command);
         }
@@ -106,22 +107,19 @@ final class AgentCommands {
     }
 
     private void granted(List<Permit> permits, boolean fencing, long returned, JsonObject answer) {
+        // First: the process may stand still before the rest, and of a permit that is lost by then nothing is sure.
+        long sureUntil = permits.stream()
+                .mapToLong(permit -> ProcessLog.sureUntil(permit, returned))
+                .min()
+                .orElseThrow();
+        answer.addProperty("validUntil", sureUntil);
         long ref = refs.incrementAndGet();
         held.put(ref, new HeldByAgent(permits));
-        JsonArray slots = new JsonArray();
-        JsonArray epochs = new JsonArray();
-        long validUntil = Long.MAX_VALUE;
-        for (Permit permit : permits) {
-            slots.add(permit.slot());
-            validUntil = Math.min(validUntil, ProcessLog.sureUntil(permit, returned));
-            if (fencing) {
-                epochs.add(permit.fence().epoch());
-            }
-        }
         answer.addProperty("ref", ref);
-        answer.add("slots", slots);
-        answer.add("epochs", epochs);
-        answer.addProperty("validUntil", validUntil);
+        answer.add("slots", GSON.toJsonTree(permits.stream().map(Permit::slot).toList()));
+        answer.add(
+                "fences",
+                GSON.toJsonTree(fencing ? permits.stream().map(Permit::fence).toList() : List.of()));
     }
 
     /** Releases all of them, also if the release of one fails. */
@@ -148,16 +146,14 @@ final class AgentCommands {
     }
 
     private void workload(JsonObject request, JsonObject answer) {
-        Workload workload = AgentJson.workload(request);
+        Workload workload = GSON.fromJson(request.get("workload"), Workload.class);
         HistoryRecorder recorder = new HistoryRecorder(
                 text(request, "prefix"), client().guarantees().has(Capability.FENCING));
         answer(workload.run(List.of(client().semaphore(text(request, "name"))), recorder), answer);
     }
 
     private static void answer(History history, JsonObject answer) {
-        JsonArray lines = new JsonArray();
-        history.lines().forEach(lines::add);
-        answer.add("history", lines);
+        answer.add("history", GSON.toJsonTree(history.lines()));
     }
 
     private void endure(JsonObject request) {
@@ -173,15 +169,6 @@ final class AgentCommands {
 
     private void endEnduring(JsonObject answer) throws InterruptedException {
         answer(running(endurance).end(0, LAST_CALLS), answer);
-    }
-
-    private static JsonArray threads() {
-        JsonArray names = new JsonArray();
-        Thread.getAllStackTraces().keySet().stream()
-                .map(Thread::getName)
-                .sorted()
-                .forEach(names::add);
-        return names;
     }
 
     private HeldByAgent held(JsonObject request) {

@@ -1,6 +1,5 @@
 package io.github.distributedsemaphore.tck.agent;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import io.github.distributedsemaphore.Permit;
 import java.util.List;
@@ -42,9 +41,7 @@ final class HeldByAgent {
     void describe(JsonObject answer) {
         answer.addProperty("valid", permits.stream().allMatch(Permit::isValid));
         answer.addProperty("lastValid", lastValid);
-        JsonArray instants = new JsonArray();
-        losses.forEach(instants::add);
-        answer.add("losses", instants);
+        answer.add("losses", AgentJson.GSON.toJsonTree(losses));
     }
 
     void end() {

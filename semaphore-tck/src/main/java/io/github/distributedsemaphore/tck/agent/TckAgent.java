@@ -55,9 +55,6 @@ public final class TckAgent {
                 // The main thread ends; only a thread of the client could keep the JVM alive now.
                 return;
             }
-            if (command.equals("halt")) {
-                Runtime.getRuntime().halt(request.get("status").getAsInt());
-            }
             Runnable task = () -> carryOut(command, request);
             if (BRIEF.contains(command) && !request.has("wait")) {
                 // As the main thread of an application: what a daemon starts is a daemon, and never keeps a JVM alive.

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Violation;
+import io.github.distributedsemaphore.tck.run.Pause;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -87,13 +88,13 @@ final class ClusterHistory {
             for (int i = 0; i < agents.size(); i++) {
                 agents.get(i).endure(name, "c" + i + "-", BRIEF, LASTING, random.nextLong());
             }
-            ClusterWaits.pause(CALM.toMillis());
+            Pause.millis(CALM.toMillis());
             long calm = System.nanoTime();
             do {
                 strikes.strike(agents);
-                ClusterWaits.pause(1 + random.nextInt(GAP_MILLIS));
+                Pause.millis(1 + random.nextInt(GAP_MILLIS));
             } while (System.nanoTime() - calm < length.toNanos());
-            ClusterWaits.pause(CALM.toMillis());
+            Pause.millis(CALM.toMillis());
             strikes.end();
             History history = killed.history(LIMIT);
             for (Agent agent : agents) {

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.history.HeldSlot;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
 import io.github.distributedsemaphore.tck.history.Operation;
+import io.github.distributedsemaphore.tck.run.Pause;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -237,7 +238,7 @@ final class ClusterStrikes {
     private boolean whileLost(Node leader, int millis) {
         leader.kill();
         ClusterWaits.await("another node leads than " + leader, () -> cluster.leaderOf(name) != leader);
-        ClusterWaits.pause(millis / 2);
+        Pause.millis(millis / 2);
         leader.wipe();
         leader.start();
         return true;
@@ -286,7 +287,7 @@ final class ClusterStrikes {
 
     /** Waits, and tells whether another node than this one leads at the end. */
     private boolean ledByAnother(int millis, Node leader) {
-        ClusterWaits.pause(millis);
+        Pause.millis(millis);
         try {
             return fault.strikesTheLeader() && cluster.leaderOf(name) != leader;
         } catch (RuntimeException e) {

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.cluster;
 
+import io.github.distributedsemaphore.tck.run.Pause;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -29,17 +30,8 @@ final class ClusterWaits {
                 if (System.nanoTime() - begun > PATIENCE.toNanos()) {
                     throw e;
                 }
-                pause(LOOK.toMillis());
+                Pause.millis(LOOK.toMillis());
             }
-        }
-    }
-
-    static void pause(long millis) {
-        try {
-            Thread.sleep(millis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new AssertionError("interrupted", e);
         }
     }
 }

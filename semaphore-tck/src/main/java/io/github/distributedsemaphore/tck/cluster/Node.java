@@ -1,17 +1,16 @@
 package io.github.distributedsemaphore.tck.cluster;
 
 import io.github.distributedsemaphore.tck.agent.Signals;
+import io.github.distributedsemaphore.tck.harness.ProcessServer;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * A server of a cluster: one or several processes on one host, which are started, suspended and killed together. Each of these
@@ -115,11 +114,7 @@ public final class Node {
         if (processes.stream().anyMatch(Process::isAlive)) {
             throw new IllegalStateException("node " + host.name() + " runs: kill it before its data are removed");
         }
-        try (Stream<Path> files = Files.walk(data())) {
-            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        ProcessServer.delete(data());
     }
 
     private Path data() {

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +44,7 @@ final class CallersPatience {
             waiters.add(TimedCall.start(tck, "acquire() " + outage, semaphore::acquire));
             waiters.add(TimedCall.start(tck, "acquire(maxWait) " + outage, () -> semaphore.acquire(hour)));
             waiters.add(TimedCall.start(
-                    tck, "acquireAsync(maxWait) " + outage, () -> TimedCall.joined(semaphore.acquireAsync(hour))));
+                    tck, "acquireAsync(maxWait) " + outage, () -> Waiters.joined(semaphore.acquireAsync(hour))));
         }
         waiters.forEach(waiter -> waiter.task().awaitBlocked());
         outage.during(() -> {
@@ -136,7 +137,7 @@ final class CallersPatience {
                 TimedCall.start(tck, "acquire() with outagePatience=1s", patient::acquire),
                 TimedCall.start(tck, "acquire(maxWait) with outagePatience=1s", () -> patient.acquire(TimedCall.LONG)),
                 TimedCall.start(
-                        tck, "acquireAsync() with outagePatience=1s", () -> TimedCall.joined(patient.acquireAsync())));
+                        tck, "acquireAsync() with outagePatience=1s", () -> Waiters.joined(patient.acquireAsync())));
         TimedCall atOnce =
                 TimedCall.start(tck, "acquire(maxWait) with outagePatience=0s", () -> hasty.acquire(TimedCall.LONG));
         shortly.forEach(waiter -> waiter.task().awaitBlocked());

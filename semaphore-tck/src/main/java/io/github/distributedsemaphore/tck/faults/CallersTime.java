@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -212,7 +213,7 @@ final class CallersTime {
                 TimedCall.start(
                         tck,
                         "acquireAsync() of a client that closes",
-                        () -> TimedCall.joined(leaving.semaphore(full).acquireAsync())));
+                        () -> Waiters.joined(leaving.semaphore(full).acquireAsync())));
         waiters.forEach(waiter -> waiter.task().awaitBlocked());
         Duration most = tck.guarantees().callBound().multipliedBy(5);
         outage.during(() -> {

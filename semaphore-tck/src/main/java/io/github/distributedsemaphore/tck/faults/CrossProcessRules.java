@@ -144,11 +144,7 @@ public abstract class CrossProcessRules {
         }
         History all = there.get(0).join().with(there.get(1).join());
         List<Violation> violations = HistoryChecks.violationsButRefusals(all, tck.has(Capability.DURABLE_FENCING));
-        if (!violations.isEmpty()) {
-            tck.show("created again", all, List.of(), violations);
-            throw new AssertionError("destroyed and created again " + times + " times, " + violations.get(0) + " (and "
-                    + (violations.size() - 1) + " more; " + tck.keep("created-again", all) + ")");
-        }
+        tck.assertNone("destroyed and created again " + times + " times,", "created again", all, List.of(), violations);
         tck.home().admin().ensure(name, 1);
         tck.assertFree(name, 1);
     }

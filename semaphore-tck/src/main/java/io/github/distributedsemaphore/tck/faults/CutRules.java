@@ -31,8 +31,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -61,9 +59,7 @@ public abstract class CutRules {
         if (listing) {
             client.admin().names();
         }
-        // That the connections are cut is the proof; whether the client tries to make new ones is its own business.
-        LinkFault refusal = route.proxy().refuse();
-        route.proxy().cut(Ending.RESET);
+        LinkFault refusal = route.proxy().cutOff();
         if (listing) {
             // Before all others, which would find out that connections are broken.
             SemaphoreException unused = Attempt.of(
@@ -132,7 +128,7 @@ public abstract class CutRules {
         calls.put("tryAcquire()", semaphore::tryAcquire);
         calls.put("tryAcquire(1 h)", () -> semaphore.tryAcquire(Duration.ofHours(1)));
         calls.put("acquire(2, 1 h)", () -> semaphore.acquire(2, Duration.ofHours(1)));
-        calls.put("acquireAsync()", () -> unwrapped(semaphore));
+        calls.put("acquireAsync()", () -> Waiters.joined(semaphore.acquireAsync(Duration.ofHours(1))));
         calls.put("availablePermits()", semaphore::availablePermits);
         calls.put("describe()", () -> client.admin().describe(name));
         calls.put("status()", () -> client.admin().status(name));
@@ -145,14 +141,6 @@ public abstract class CutRules {
         });
         calls.put("destroy()", () -> client.admin().destroy(name));
         return calls;
-    }
-
-    private static Permit unwrapped(DistributedSemaphore semaphore) throws Exception {
-        try {
-            return semaphore.acquireAsync(Duration.ofHours(1)).get(1, TimeUnit.HOURS);
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
     }
 
     /** What the backend cannot say, verify does not either; that the permit is lost may be known here. */
@@ -278,8 +266,7 @@ public abstract class CutRules {
         Permit held = tck.take(other, 1).get(0);
         Task<Permit> waiter = waiting(tck, semaphore);
         Pause.millis(tck.quiet().toMillis());
-        LinkFault refusal = route.proxy().refuse();
-        route.proxy().cut(Ending.RESET);
+        LinkFault refusal = route.proxy().cutOff();
         if (afterMillis < 0) {
             held.release();
         }
@@ -352,8 +339,7 @@ public abstract class CutRules {
         DistributedSemaphore semaphore = route.client().semaphore(name);
         for (int round = 0; round < 2; round++) {
             List<Permit> permits = tck.take(semaphore, 2);
-            LinkFault refusal = route.proxy().refuse();
-            route.proxy().cut(Ending.RESET);
+            LinkFault refusal = route.proxy().cutOff();
             Attempt.of(tck, "release", permits.get(0)::release).ended();
             // In the second round the next tries fail as well.
             Pause.millis((long) round * AWAY_MILLIS);
@@ -382,8 +368,7 @@ public abstract class CutRules {
         for (int outage = 1; outage <= 2; outage++) {
             // The second begins when the patience would be over if it counted from the first.
             Duration after = outage == 1 ? patience : tck.quiet();
-            LinkFault refusal = route.proxy().refuse();
-            route.proxy().cut(Ending.RESET);
+            LinkFault refusal = route.proxy().cutOff();
             Pause.millis(patience.dividedBy(4).toMillis());
             refusal.heal();
             tck.proveNothing(

@@ -54,14 +54,15 @@ public abstract class FailOverRules {
             SemaphoreClient client = route.client();
             client.admin().create(name, 1);
             Watched held = new Watched(tck, tck.take(client.semaphore(name), 1).get(0));
-            DistributedSemaphore other = route.client().semaphore(name);
+            SemaphoreClient watching = route.client();
+            DistributedSemaphore other = watching.semaphore(name);
             replica.awaitCaughtUp();
             moveTo(server, replica, route);
             if (Observer.verified(tck, held.permit()) == Verification.HELD) {
                 assertThat(held.losses())
                         .as("losses reported of a permit that is held")
                         .isEmpty();
-                assertThat(refused(tck, other))
+                assertThat(refused(tck, watching, name))
                         .as("a slot that is held over a fail-over is refused to others")
                         .isTrue();
             } else {
@@ -82,10 +83,10 @@ public abstract class FailOverRules {
         }
     }
 
-    private static boolean refused(TckFixture tck, DistributedSemaphore semaphore) {
+    private static boolean refused(TckFixture tck, SemaphoreClient client, String name) {
         Attempt<Boolean> attempt = Attempt.of(tck, "tryAcquire", () -> {
-                    Observer.assertAnswers(tck, semaphore);
-                    return semaphore.tryAcquire().isEmpty();
+                    Observer.assertAnswers(tck, client, name);
+                    return client.semaphore(name).tryAcquire().isEmpty();
                 })
                 .endedWithin(Observer.settling(tck).multipliedBy(2));
         return attempt.value();

@@ -20,6 +20,7 @@ import io.github.distributedsemaphore.tck.link.TcpProxy;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
@@ -42,13 +43,7 @@ public abstract class IsolationRules {
     @Test
     @Rule({"1.10", "13.3"})
     void aHolderThatIsCutOffKnowsOfItsLossBeforeAnybodyElseHasTheSlot(TckFixture tck) throws Exception {
-        outlast(tck, IsolationRules::cutOff);
-    }
-
-    private static LinkFault cutOff(TcpProxy proxy) {
-        LinkFault refusal = proxy.refuse();
-        proxy.cut(Ending.RESET);
-        return refusal;
+        outlast(tck, TcpProxy::cutOff);
     }
 
     /** That the first one's time is over must not end the watch over the others. */
@@ -65,7 +60,7 @@ public abstract class IsolationRules {
         // Before they are renewed together.
         Pause.millis(tck.guarantees().detectionMax().dividedBy(20).toMillis());
         Watched second = new Watched(tck, tck.take(semaphore, 1).get(0));
-        try (LinkFault fault = cutOff(route.proxy())) {
+        try (LinkFault fault = route.proxy().cutOff()) {
             Duration bound = tck.guarantees()
                     .detectionMax()
                     .plus(tck.guarantees().lossNoticeBound())
@@ -96,7 +91,7 @@ public abstract class IsolationRules {
         DistributedSemaphore semaphore = route.client().semaphore(name);
         Observer.assertWorks(tck, semaphore);
         // One call of the adapter has a third of the bound, and many answers have to fit into that.
-        Duration late = shorter(
+        Duration late = TckTiming.shorter(
                         tck.guarantees().detectionMax(),
                         tck.guarantees().callBound().dividedBy(3))
                 .dividedBy(15);
@@ -117,10 +112,6 @@ public abstract class IsolationRules {
                         late, Duration.ofNanos(usual))
                 .isLessThan(Duration.ofNanos(usual).minus(late.dividedBy(2)));
         tck.assertFree(name, 1);
-    }
-
-    private static Duration shorter(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
     }
 
     /** Takes permits and holds one for some renewals; returns the longest time that was left, or -1 if there is no end. */
@@ -167,7 +158,7 @@ public abstract class IsolationRules {
             throw new TestAbortedException("leases are long");
         }
         for (int round = 0; round < tck.rounds(8, 3); round++) {
-            outlast(tck, IsolationRules::grantedAfterOthers, IsolationRules::cutOff, IsolationRules::takeOver);
+            outlast(tck, IsolationRules::grantedAfterOthers, TcpProxy::cutOff, IsolationRules::takeOver);
         }
     }
 
@@ -175,7 +166,7 @@ public abstract class IsolationRules {
     @Test
     @Rule("1.10")
     void anAttemptThatIsLateIsNotGrantedASlotEarly(TckFixture tck) throws Exception {
-        outlast(tck, IsolationRules::granted, IsolationRules::cutOff, IsolationRules::takeOverByLateAttempts);
+        outlast(tck, IsolationRules::granted, TcpProxy::cutOff, IsolationRules::takeOverByLateAttempts);
     }
 
     /** What was granted by a request without an answer is valid from when that was sent. */
@@ -254,7 +245,8 @@ public abstract class IsolationRules {
         // Where a hold may end at once with its connection, one whose connection is silent lasts for longer.
         Duration shortest = tck.guarantees().detectionMin();
         Duration lease = shortest.isZero() ? tck.guarantees().detectionMax() : shortest;
-        Duration late = shorter(lease.dividedBy(4), tck.guarantees().callBound().dividedBy(9));
+        Duration late = TckTiming.shorter(
+                lease.dividedBy(4), tck.guarantees().callBound().dividedBy(9));
         long since = System.nanoTime();
         while (!tck.isOver(Observer.settling(tck), since)) {
             LinkFault stall = route.proxy().stall(Direction.REQUESTS);

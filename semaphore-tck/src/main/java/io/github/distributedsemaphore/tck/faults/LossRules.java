@@ -210,7 +210,7 @@ public abstract class LossRules {
             throw new IllegalStateException("a listener that throws, on purpose");
         });
         permits.get(0).onLost(loss -> told.incrementAndGet());
-        permits.get(1).onLost(loss -> awaitQuietly(end));
+        permits.get(1).onLost(loss -> Pause.until(end));
         permits.get(1).onLost(loss -> told.incrementAndGet());
         permits.get(2).onLost(loss -> {
             permits.get(2).close(); // re-entrant
@@ -236,14 +236,6 @@ public abstract class LossRules {
             end.countDown();
         }
         tck.assertFree(name, 4);
-    }
-
-    private static void awaitQuietly(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import java.time.Duration;
 import java.util.List;
@@ -40,7 +41,7 @@ public abstract class Outage {
     /** Adapters give up a request after a third of the operation bound, and that is some seconds at most. */
     static Duration longerThanRequests(TckFixture tck) {
         Duration half = tck.guarantees().callBound().dividedBy(2);
-        return half.compareTo(MOST_AWAY) < 0 ? half : MOST_AWAY;
+        return TckTiming.shorter(half, MOST_AWAY);
     }
 
     /** The ways in which a link keeps silent: a stalled one, one that swallows everything, and one that is half open. */

@@ -154,25 +154,15 @@ public abstract class RestartRules {
     }
 
     private static void assertState(TckFixture tck, SemaphoreClient client, String name) {
+        Observer.assertAnswers(tck, client, name);
         if (!client.guarantees().has(Capability.DURABLE_STATE)) {
-            tck.await("the backend is back", Observer.settling(tck), () -> answers(client));
             client.admin().create(name, 2);
             return;
         }
-        tck.await("the backend is back", Observer.settling(tck), () -> answers(client));
         assertThat(client.admin().describe(name))
                 .as("the semaphore after a restart, where DURABLE_STATE is declared")
                 .hasValueSatisfying(
                         description -> assertThat(description.limit()).isEqualTo(2));
-    }
-
-    private static boolean answers(SemaphoreClient client) {
-        try {
-            client.admin().describe("any");
-            return true;
-        } catch (BackendUnavailableException | OutcomeUnknownException e) {
-            return false;
-        }
     }
 
     /** A hold is kept, and then no other client has the slot; or it is lost, and then its holder is notified. */
@@ -211,7 +201,7 @@ public abstract class RestartRules {
         client.admin().create(name, 1);
         Watched held = new Watched(tck, tck.take(client.semaphore(name), 1).get(0));
         again(server, ServerControl::kill, server::wipe);
-        tck.await("the backend is back", Observer.settling(tck), () -> answers(other));
+        Observer.assertAnswers(tck, other, name);
         assertThat(other.admin().describe(name))
                 .as("what is left of a semaphore in a backend that lost its data")
                 .isEmpty();

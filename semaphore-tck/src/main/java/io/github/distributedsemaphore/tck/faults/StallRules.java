@@ -20,6 +20,7 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
@@ -206,9 +207,9 @@ public abstract class StallRules {
         Route route = tck.route();
         // One call of the adapter has a third of the bound, and its requests have to fit into that.
         Duration call = tck.guarantees().callBound().dividedBy(3);
-        Duration most = shorter(
+        Duration most = TckTiming.shorter(
                 BETWEEN_CONTINENTS,
-                shorter(call, tck.guarantees().detectionMax()).dividedBy(25));
+                TckTiming.shorter(call, tck.guarantees().detectionMax()).dividedBy(25));
         try (LinkFault delay = route.proxy()
                         .delay(most.dividedBy(4), most, new Random(tck.random().nextLong()));
                 LinkFault throttle = route.proxy().throttle(200_000)) {
@@ -260,8 +261,8 @@ public abstract class StallRules {
         Fence before;
         try (LinkFault stall = route.proxy().stall()) {
             Task<Permit> grant = tck.spawn("a grant that is held up", () -> slow.acquire(tck.patience()));
-            Pause.millis(
-                    shorter(HELD_UP, tck.guarantees().callBound().dividedBy(15)).toMillis());
+            Pause.millis(TckTiming.shorter(HELD_UP, tck.guarantees().callBound().dividedBy(15))
+                    .toMillis());
             assertThat(stall.heal()).as("bytes that were held up").isPositive();
             Permit permit = grant.result();
             before = permit.fence();
@@ -286,7 +287,8 @@ public abstract class StallRules {
         Observer.assertWorks(tck, semaphore);
         Observer others = new Observer(tck, tck.home().semaphore(name));
         // Of the time for one call of the adapter, which is a third of the bound, a part.
-        Duration late = shorter(BETWEEN_CONTINENTS, tck.guarantees().callBound().dividedBy(15));
+        Duration late = TckTiming.shorter(
+                BETWEEN_CONTINENTS, tck.guarantees().callBound().dividedBy(15));
         try (LinkFault slow = route.proxy()
                 .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
             List<Duration> taken = new ArrayList<>();
@@ -318,9 +320,5 @@ public abstract class StallRules {
         if (left > 0) {
             Pause.millis(left / 1_000_000);
         }
-    }
-
-    private static Duration shorter(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
     }
 }

@@ -13,8 +13,6 @@ import io.github.distributedsemaphore.tck.rulebook.Bound;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,15 +54,6 @@ final class TimedCall {
                 return new Ended(null, e, begun, System.nanoTime());
             }
         }));
-    }
-
-    /** Waits for a future, as a call that blocks would. */
-    static Object joined(CompletableFuture<?> future) throws Exception {
-        try {
-            return future.get();
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
     }
 
     Task<Ended> task() {

@@ -16,6 +16,7 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -101,8 +102,7 @@ public abstract class TrafficRules {
 
     /** Long enough for several renewals. */
     private static Duration window(TckFixture tck) {
-        Duration detection = tck.scaled(tck.guarantees().detectionMax());
-        return detection.compareTo(LONGEST_WINDOW) < 0 ? detection : LONGEST_WINDOW;
+        return TckTiming.shorter(tck.scaled(tck.guarantees().detectionMax()), LONGEST_WINDOW);
     }
 
     @Test
@@ -158,8 +158,7 @@ public abstract class TrafficRules {
         Duration validity = tck.validity(lost.validUntil());
         Duration time = validity.plus(validity.dividedBy(5));
         LongHolds.assumeTimeFor(tck, time);
-        LinkFault refusal = route.proxy().refuse();
-        route.proxy().cut(Ending.RESET);
+        LinkFault refusal = route.proxy().cutOff();
         tck.await("a holder that was cut off has lost its permit", Observer.settling(tck), () -> !lost.isValid());
         // Until a renewal was due that found nothing to renew, and more.
         Pause.millis(validity.dividedBy(2).toMillis());

@@ -151,8 +151,8 @@ public final class HistoryChecks {
     public static Duration shortestValidity(History history) {
         return Duration.ofNanos(history.operations().stream()
                 .filter(operation -> operation.isGrant() && operation.sureUntil() != Operation.NEVER)
-                .filter(operation -> !isLate(operation))
-                .mapToLong(operation -> Math.max(1, operation.sureUntil() - operation.returned()))
+                .mapToLong(operation -> operation.sureUntil() - operation.returned())
+                .filter(sure -> sure > 0)
                 .min()
                 .orElse(0));
     }
@@ -239,15 +239,5 @@ public final class HistoryChecks {
      */
     public static int grantsAboveLimit(History history) {
         return OverlapCheck.removedSlots(history).size();
-    }
-
-    /**
-     * Returns for how long at most permits lay free while somebody waited for them and nobody was let in.
-     *
-     * @param history what happened, without a resize
-     * @return zero if never
-     */
-    public static Duration longestStall(History history) {
-        return Duration.ofNanos(StallCheck.longest(history));
     }
 }

@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.tck.history;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
@@ -143,16 +144,20 @@ public final class ProcessLog {
     }
 
     /**
-     * Returns up to when a permit is sure, as a history notes it.
+     * Returns up to when a permit is sure, as a history notes it. The process may have stood still since the grant, and the permit may be
+     * lost by now. Then its end is whatever it says, so nothing is sure of it.
      *
      * @param permit the permit
-     * @param now an instant on the scale of {@link System#nanoTime}
+     * @param granted when it was granted, on the scale of {@link System#nanoTime}
      * @return on the same scale; {@link Operation#NEVER} if without end
      */
-    public static long sureUntil(Permit permit, long now) {
-        return permit.validUntil().isNever()
-                ? Operation.NEVER
-                : now + permit.validUntil().nanosFrom(now);
+    public static long sureUntil(Permit permit, long granted) {
+        // In this order: a permit that is valid afterwards was so when it said its end.
+        Deadline end = permit.validUntil();
+        if (!permit.isValid()) {
+            return granted;
+        }
+        return end.isNever() ? Operation.NEVER : granted + end.nanosFrom(granted);
     }
 
     private void add(Kind kind, long invoked, Outcome outcome, int count, List<HeldSlot> held, long sureUntil) {

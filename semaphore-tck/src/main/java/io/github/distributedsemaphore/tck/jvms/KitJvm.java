@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.Launcher;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherConfig;
@@ -107,15 +108,19 @@ public final class KitJvm {
         waiting.start();
     }
 
-    private static void run(Job job) {
-        LauncherConfig plain = LauncherConfig.builder()
+    /** A launcher that knows no listeners but those that it is given. */
+    public static Launcher launcher() {
+        return LauncherFactory.create(LauncherConfig.builder()
                 .enableTestExecutionListenerAutoRegistration(false)
                 .enableLauncherSessionListenerAutoRegistration(false)
-                .build();
+                .build());
+    }
+
+    private static void run(Job job) {
         LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
                 .selectors(job.tests().stream().map(id -> selectUniqueId(id)).toList())
                 .configurationParameters(job.parameters());
-        LauncherFactory.create(plain).execute(request.build(), new TestExecutionListener() {
+        launcher().execute(request.build(), new TestExecutionListener() {
             @Override
             public void executionFinished(TestIdentifier test, TestExecutionResult result) {
                 ENDED.add(test.getUniqueId());

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class Line {
     private static final int PIECE = 16_384;
 
-    private final ProxyPort proxy;
+    private final TcpProxy proxy;
     private final Socket client;
     private final Socket server;
     private final AtomicInteger carrying = new AtomicInteger(2);
@@ -27,15 +27,15 @@ final class Line {
     /** What is to happen when the bytes that are being carried that way have gone on their way. Each only by the thread that carries. */
     private final Map<Direction, Runnable> afterWrite = new ConcurrentHashMap<>();
 
-    Line(ProxyPort proxy, Socket client, Socket server) {
+    Line(TcpProxy proxy, Socket client, Socket server) {
         this.proxy = proxy;
         this.client = client;
         this.server = server;
     }
 
     void start() {
-        ProxyPort.thread("requests", () -> carry(client, server, Direction.REQUESTS));
-        ProxyPort.thread("answers", () -> carry(server, client, Direction.ANSWERS));
+        TcpProxy.thread("requests", () -> carry(client, server, Direction.REQUESTS));
+        TcpProxy.thread("answers", () -> carry(server, client, Direction.ANSWERS));
     }
 
     /** Has something happen when the bytes that are being carried that way have gone on their way. */

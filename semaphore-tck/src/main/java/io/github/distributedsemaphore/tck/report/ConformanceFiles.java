@@ -1,5 +1,7 @@
 package io.github.distributedsemaphore.tck.report;
 
+import static io.github.distributedsemaphore.tck.report.Markup.readable;
+
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
@@ -156,16 +158,6 @@ public final class ConformanceFiles {
                 state.state().name().toLowerCase(Locale.ROOT),
                 state.reached(),
                 state.isMissing() ? "never reached: what goes wrong there was not seen" : "");
-    }
-
-    private static String readable(long nanos) {
-        if (nanos == Long.MAX_VALUE) {
-            return "no bound";
-        }
-        double millis = nanos / 1e6;
-        return millis >= 1000
-                ? String.format(Locale.ROOT, "%.2f s", millis / 1000)
-                : String.format(Locale.ROOT, "%.3f ms", millis);
     }
 
     private static String firstLine(String text) {

@@ -70,7 +70,7 @@ public final class PortUse {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    static String signature(Method method) {
+    public static String signature(Method method) {
         return method.getDeclaringClass().getSimpleName() + "." + method.getName()
                 + Arrays.stream(method.getParameterTypes())
                         .map(Class::getSimpleName)

@@ -26,7 +26,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.function.Predicate;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -151,13 +150,7 @@ public abstract class AdministrationRules {
         uses.put("acquire()", semaphore::acquire);
         uses.put("acquire(maxWait)", () -> semaphore.acquire(tck.patience()));
         uses.put("acquire(permits, maxWait)", () -> semaphore.acquire(2, tck.patience()));
-        uses.put("acquireAsync()", () -> {
-            try {
-                semaphore.acquireAsync().get();
-            } catch (ExecutionException e) {
-                throw e.getCause();
-            }
-        });
+        uses.put("acquireAsync()", () -> Waiters.joined(semaphore.acquireAsync(), tck.patience()));
         uses.put("availablePermits()", semaphore::availablePermits);
         uses.put("resize", () -> admin.resize(name, 2));
         uses.forEach((use, call) -> assertThatThrownBy(call, "%s of a semaphore that does not exist", use)

@@ -16,6 +16,7 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Occupancy;
 import io.github.distributedsemaphore.tck.watch.Race;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -243,7 +244,7 @@ public abstract class AsyncRules {
             CompletableFuture<Void> blocking = semaphore.acquireAsync().thenAccept(permit -> {
                 permit.close();
                 blocked.countDown();
-                awaitQuietly(end);
+                Pause.until(end);
             });
             CompletableFuture<Void> throwing = semaphore.acquireAsync().thenAccept(permit -> {
                 permit.close();
@@ -267,14 +268,6 @@ public abstract class AsyncRules {
             end.countDown();
         }
         tck.assertFree(name, 3);
-    }
-
-    private static void awaitQuietly(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Test

@@ -17,14 +17,13 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Section 3: a client that is closed, or stops acquiring, ends the calls that wait. */
@@ -56,7 +55,7 @@ public abstract class ClosingRules {
             waiter.failure(SemaphoreClosedException.class);
         }
         tck.assertWithin(Bound.OPERATION, tck.guarantees().callBound().multipliedBy(5), since, timed.endedAt());
-        assertThatThrownBy(() -> joined(tck, future), "a pending future of a closed client")
+        assertThatThrownBy(() -> Waiters.joined(future, tck.patience()), "a pending future of a closed client")
                 .isInstanceOf(SemaphoreClosedException.class);
         assertThatThrownBy(semaphore::tryAcquire, "an attempt after close")
                 .isInstanceOf(SemaphoreClosedException.class);
@@ -104,7 +103,9 @@ public abstract class ClosingRules {
                 tck.guarantees().callBound(),
                 waiter::isDone);
         waiter.failure(SemaphoreClosedException.class);
-        assertThatThrownBy(() -> joined(tck, future), "a pending future of a client that stopped acquiring")
+        assertThatThrownBy(
+                        () -> Waiters.joined(future, tck.patience()),
+                        "a pending future of a client that stopped acquiring")
                 .isInstanceOf(SemaphoreClosedException.class);
         assertThat(held.verify())
                 .as("a permit of a client that stopped acquiring")
@@ -113,7 +114,9 @@ public abstract class ClosingRules {
         for (DistributedSemaphore any : List.of(semaphore, leaving.semaphore(tck.create(1)))) {
             assertThatThrownBy(any::tryAcquire, "an attempt after the client stopped acquiring")
                     .isInstanceOf(SemaphoreClosedException.class);
-            assertThatThrownBy(() -> joined(tck, any.acquireAsync()), "a new future after the client stopped acquiring")
+            assertThatThrownBy(
+                            () -> Waiters.joined(any.acquireAsync(), tck.patience()),
+                            "a new future after the client stopped acquiring")
                     .isInstanceOf(SemaphoreClosedException.class);
         }
         tck.assertFree(name, 1);
@@ -147,13 +150,5 @@ public abstract class ClosingRules {
         assertThat(tck.home().semaphore(name).tryAcquire(3))
                 .as("all permits of a client that stopped acquiring are free when its close returned")
                 .isPresent();
-    }
-
-    private static <T> T joined(TckFixture tck, CompletableFuture<T> future) throws Exception {
-        try {
-            return future.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
     }
 }

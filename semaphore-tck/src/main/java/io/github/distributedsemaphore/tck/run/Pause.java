@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.tck.run;
 
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 
 /** Short sleeps of the kit's own loops. An interrupt of the test's thread ends the test. */
 public final class Pause {
@@ -12,6 +13,15 @@ public final class Pause {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);
+        }
+    }
+
+    /** For a task of the test, which an interrupt ends early. */
+    public static void until(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -23,6 +23,10 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
         return settings.scaled(settings.full() ? QUIET_FULL : QUIET);
     }
 
+    public static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
     /** Tells whether a time is over, not counting how long the machine itself stood still. */
     public boolean isOver(Duration time, long since) {
         return isLonger(time, since, System.nanoTime());

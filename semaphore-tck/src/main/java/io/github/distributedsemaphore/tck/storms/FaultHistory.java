@@ -135,13 +135,10 @@ public final class FaultHistory {
         }
         HistoryFigures figures = HistoryFigures.of(shape.name(), struck.size(), length, history, violations.size());
         tck.measure(figures);
-        tck.show(shape.name(), history, struck, violations);
         tck.expect(shape.expects(tck.guarantees()));
         tck.reached(history);
-        if (!violations.isEmpty()) {
-            throw new AssertionError("under " + shape + " " + violations.get(0) + " (and " + (violations.size() - 1)
-                    + " more; tck.seed=" + tck.seed() + ", " + tck.keep(shape.name(), history) + ")");
-        }
+        tck.assertNone("under " + shape, shape.name(), history, struck, violations);
+        tck.show(shape.name(), history, struck, violations);
         requireMeaning(history, figures, disturbed);
     }
 

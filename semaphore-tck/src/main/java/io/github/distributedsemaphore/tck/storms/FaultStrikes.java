@@ -86,7 +86,7 @@ final class FaultStrikes {
         };
     }
 
-    private static boolean cut(Route route, Ending ending) {
+    static boolean cut(Route route, Ending ending) {
         return route.proxy().cutAny(ending) > 0;
     }
 
@@ -101,15 +101,18 @@ final class FaultStrikes {
         }
     }
 
-    private static boolean refuse(Route route, long millis) {
+    static boolean refuse(Route route, long millis) {
         LinkFault refusal = route.proxy().refuse();
         boolean cut = cut(route, Ending.RESET);
-        Pause.millis(millis);
-        return refusal.heal() > 0 || cut;
+        return during(refusal, millis) || cut;
     }
 
     private boolean during(LinkFault fault) {
-        Pause.millis(tck.histories().faultMillis(random));
+        return during(fault, tck.histories().faultMillis(random));
+    }
+
+    static boolean during(LinkFault fault, long millis) {
+        Pause.millis(millis);
         return fault.heal() > 0;
     }
 

@@ -24,11 +24,9 @@ import io.github.distributedsemaphore.tck.harness.ServerControl;
 import io.github.distributedsemaphore.tck.history.History;
 import io.github.distributedsemaphore.tck.history.HistoryChecks;
 import io.github.distributedsemaphore.tck.history.HistoryRecorder;
-import io.github.distributedsemaphore.tck.history.Violation;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
-import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Observer;
@@ -94,7 +92,7 @@ public abstract class StormRules {
         History history = recorder.history(LIMIT);
         reporter.publishEntry("storm", plan + ", " + history.operations().size() + " operations");
         tck.reached(history);
-        assertSafe(tck, history, tck.has(Capability.FENCING));
+        assertSafe(tck, "storm", history, tck.has(Capability.FENCING));
         assertMeaning(history, wanted(tck));
         new Observer(tck, calm.semaphore(name)).awaitFree(LIMIT, "after the storm all permits are free");
         Conservation.assertFree(calm.semaphore(name), LIMIT, tck.patience());
@@ -133,7 +131,7 @@ public abstract class StormRules {
         assertThat(administrators.stream().mapToInt(Task::result).sum())
                 .as("changes meanwhile")
                 .isGreaterThan(FEW_CHANGES);
-        assertSafe(tck, history, tck.has(Capability.DURABLE_FENCING));
+        assertSafe(tck, "changed", history, tck.has(Capability.DURABLE_FENCING));
         // The limit is three for a part of the time only.
         assertMeaning(history, 2);
         tck.home().admin().ensure(name, LIMIT);
@@ -181,13 +179,9 @@ public abstract class StormRules {
     }
 
     /** Refusals are not judged: what failed on its way may have been granted for a while. */
-    private static void assertSafe(TckFixture tck, History history, boolean fencing) {
-        List<Violation> violations = HistoryChecks.violationsButRefusals(history, fencing);
-        if (!violations.isEmpty()) {
-            tck.show("storm", history, List.of(), violations);
-            throw new AssertionError("in the storm " + violations.get(0) + " (and " + (violations.size() - 1)
-                    + " more; tck.seed=" + tck.seed() + ")");
-        }
+    private static void assertSafe(TckFixture tck, String title, History history, boolean fencing) {
+        tck.assertNone(
+                "in the storm", title, history, List.of(), HistoryChecks.violationsButRefusals(history, fencing));
     }
 
     private static boolean exposed(TckFixture tck) {
@@ -233,14 +227,11 @@ public abstract class StormRules {
 
     private static boolean strike(int choice, Route route, ServerControl server, Random random) {
         return switch (choice) {
-            case 0 -> cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
-            case 1 -> during(route.proxy().stall(), random);
-            case 2 -> {
-                LinkFault refusal = route.proxy().refuse();
-                boolean cut = cut(route, Ending.RESET);
-                yield during(refusal, random) || cut;
-            }
-            case 3 -> during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), random);
+            case 0 -> FaultStrikes.cut(route, random.nextBoolean() ? Ending.RESET : Ending.FINISH);
+            case 1 -> FaultStrikes.during(route.proxy().stall(), millis(random));
+            case 2 -> FaultStrikes.refuse(route, millis(random));
+            case 3 ->
+                FaultStrikes.during(route.proxy().loseAnswer(1 + random.nextInt(5), Ending.RESET), millis(random));
             default -> {
                 server.kill();
                 server.start();
@@ -249,12 +240,7 @@ public abstract class StormRules {
         };
     }
 
-    private static boolean cut(Route route, Ending ending) {
-        return route.proxy().cutAny(ending) > 0;
-    }
-
-    private static boolean during(LinkFault fault, Random random) {
-        Pause.millis(20 + random.nextInt(200));
-        return fault.heal() > 0;
+    private static long millis(Random random) {
+        return 20L + random.nextInt(200);
     }
 }

@@ -11,13 +11,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 
 /** Threads and futures that wait for permits, and whether they are served in time. */
 public final class Waiters {
-    private Waiters() {}
-
     /** What takes longer than this to be detected does not hide a lost hint. */
     private static final Duration LONG_DETECTION = Duration.ofSeconds(10);
+
+    private static final Duration LONGER_THAN_ANY_TEST = Duration.ofDays(1);
+
+    private Waiters() {}
 
     /**
      * A client that learns of a release by a hint or, by its own timer, long after every bound: that a hint was lost shows. Long
@@ -88,6 +91,20 @@ public final class Waiters {
             return waiter.get();
         } catch (ExecutionException e) {
             throw new AssertionError(otherwise + " (failed: " + e.getCause() + ")", e);
+        }
+    }
+
+    /** Waits for a future, as a call that blocks would. */
+    public static <T> T joined(CompletableFuture<T> future) throws Exception {
+        return joined(future, LONGER_THAN_ANY_TEST);
+    }
+
+    /** The same, for a limited time. */
+    public static <T> T joined(CompletableFuture<T> future, Duration patience) throws Exception {
+        try {
+            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
         }
     }
 }

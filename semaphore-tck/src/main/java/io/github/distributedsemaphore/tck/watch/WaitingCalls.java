@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.tck.report.PortUse;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.Arrays;
@@ -13,7 +14,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -71,10 +71,10 @@ public final class WaitingCalls {
             permit("acquire(int, Duration)", (semaphore, time) -> semaphore.acquire(2, time)),
             permit("tryAcquire(Duration)", DistributedSemaphore::tryAcquire),
             permit("tryAcquire(int, Duration)", (semaphore, time) -> semaphore.tryAcquire(2, time)),
-            permit("acquireAsync()", (semaphore, time) -> joined(semaphore.acquireAsync())),
-            permit("acquireAsync(Duration)", (semaphore, time) -> joined(semaphore.acquireAsync(time))),
-            permit("acquireAsync(int)", (semaphore, time) -> joined(semaphore.acquireAsync(2))),
-            permit("acquireAsync(int, Duration)", (semaphore, time) -> joined(semaphore.acquireAsync(2, time))),
+            permit("acquireAsync()", (semaphore, time) -> Waiters.joined(semaphore.acquireAsync())),
+            permit("acquireAsync(Duration)", (semaphore, time) -> Waiters.joined(semaphore.acquireAsync(time))),
+            permit("acquireAsync(int)", (semaphore, time) -> Waiters.joined(semaphore.acquireAsync(2))),
+            permit("acquireAsync(int, Duration)", (semaphore, time) -> Waiters.joined(semaphore.acquireAsync(2, time))),
             permit(
                     "withPermit(Duration, PermitFunction)",
                     (semaphore, time) -> semaphore.withPermit(time, permit -> permit.slot())),
@@ -87,7 +87,7 @@ public final class WaitingCalls {
                     (semaphore, time) -> semaphore.tryRunWithPermit(time, permit -> {})),
             permit(
                     "withPermitAsync(Duration, Function)",
-                    (semaphore, time) -> joined(semaphore.withPermitAsync(
+                    (semaphore, time) -> Waiters.joined(semaphore.withPermitAsync(
                             time, permit -> CompletableFuture.completedFuture(permit.slot())))),
             new Call(
                     "SemaphoreAdmin.awaitReleased(String, Duration)",
@@ -114,14 +114,6 @@ public final class WaitingCalls {
                 "DistributedSemaphore." + method,
                 For.A_PERMIT,
                 (client, semaphore, time) -> body.call(semaphore, time));
-    }
-
-    private static Object joined(CompletableFuture<?> future) throws Exception {
-        try {
-            return future.get();
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
     }
 
     /**
@@ -160,7 +152,7 @@ public final class WaitingCalls {
                         PermitGroup.class)
                 .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
                 .filter(method -> !method.isSynthetic() && mayWait(method))
-                .map(WaitingCalls::signature)
+                .map(PortUse::signature)
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
@@ -168,12 +160,5 @@ public final class WaitingCalls {
         return CompletionStage.class.isAssignableFrom(method.getReturnType())
                 || List.of(method.getParameterTypes()).contains(Duration.class)
                 || List.of(method.getExceptionTypes()).contains(InterruptedException.class);
-    }
-
-    private static String signature(Method method) {
-        return method.getDeclaringClass().getSimpleName() + "." + method.getName()
-                + Arrays.stream(method.getParameterTypes())
-                        .map(Class::getSimpleName)
-                        .collect(Collectors.joining(", ", "(", ")"));
     }
 }

@@ -47,7 +47,7 @@ class AgentTest {
         agent.checkClock();
         agent.kill9();
         assertThat(agent.isAlive()).isFalse();
-        assertThatThrownBy(agent::threads).hasMessageContaining("agent " + agent.pid());
+        assertThatThrownBy(agent::watchTime).hasMessageContaining("agent " + agent.pid());
     }
 
     @Test

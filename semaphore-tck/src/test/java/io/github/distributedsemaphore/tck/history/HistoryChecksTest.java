@@ -324,18 +324,6 @@ class HistoryChecksTest {
     }
 
     @Test
-    void aFreePermitThatAWaiterDoesNotGetIsAStall() {
-        HeldSlot held = new HeldSlot(1, 1, 1);
-        History history = new History(
-                1,
-                List.of(
-                        RandomHistories.grant("a", 0, 10, held),
-                        RandomHistories.grant("b", 20, 900, new HeldSlot(2, 1, 2)),
-                        RandomHistories.release("a", 90, 100, Outcome.OK, held)));
-        assertThat(HistoryChecks.longestStall(history)).isEqualTo(Duration.ofNanos(800));
-    }
-
-    @Test
     void aCallThatLeftMayHoldUntilItsPermitIsBack() {
         History soon = new History(
                 1,
