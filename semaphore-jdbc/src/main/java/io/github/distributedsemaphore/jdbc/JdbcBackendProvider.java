@@ -122,6 +122,9 @@ public final class JdbcBackendProvider implements BackendProvider {
         if (dialect == Dialect.POSTGRESQL && authority(address).contains(",")) {
             // By default the driver takes any of them, and a standby knows only what reached it.
             properties.setProperty("targetServerType", "primary");
+            // By default it does not ask a host again for ten seconds that was a standby, or refused anybody in this
+            // process.
+            properties.setProperty("hostRecheckSeconds", "0");
         }
         if (dialect == Dialect.POSTGRESQL && settings.poll().isZero()) {
             // A statement that waits for a lock does not notice that its connection was aborted, and takes a place.

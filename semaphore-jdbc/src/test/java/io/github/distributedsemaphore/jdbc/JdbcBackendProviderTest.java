@@ -97,8 +97,10 @@ class JdbcBackendProviderTest {
         }
     }
 
+    /** The driver remembers for the whole process where a connection failed, even if it was for want of a password. */
     @Test
     void theSecondHostIsReachedWithinACallWhoseFirstOneDoesNotAnswer() throws Exception {
+        aPasswordThatIsMissingIsAMatterOfAccess();
         PostgresServer server = PostgresServer.shared();
         try (ServerSocket deaf = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             List<Socket> queue = filled(deaf);

@@ -139,7 +139,8 @@ enum ProcessMutant {
 
         @Override
         public SemaphoreBackend open(BackendUri uri, HolderInfo self) {
-            // The kit sets it for each adapter that other processes reach. A lock of the operating system has no use for it.
+            // The kit sets it for each adapter that other processes reach. A lock of the operating system has no use
+            // for it.
             String unused = uri.text("detection", "");
             return valueOf(uri.text("mutant", "")).open(Path.of(uri.path()), self);
         }
