@@ -35,7 +35,7 @@ public abstract class LostAnswerRules {
     /** No call of a sensible protocol needs more. */
     private static final int UNDER_WAY_MILLIS = 20;
 
-    private static final int MOST_ANSWERS = 20;
+    private static final int MOST_ANSWERS = 60;
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
