@@ -153,7 +153,6 @@ public abstract class InterruptRules {
         tck.assertFree(semaphore.name(), 1);
     }
 
-    /** Each on a client that has no connection yet: an interrupt must not keep it from making one. */
     /** What a client makes for its first permits, sessions or connections, it may make on several threads. */
     @Test
     @Rule("3.5")
@@ -176,6 +175,7 @@ public abstract class InterruptRules {
         }
     }
 
+    /** Each on a client that has no connection yet: an interrupt must not keep it from making one. */
     @Test
     @Rule("3.5")
     void callsThatDoNotWaitDoTheirWorkForAnInterruptedThread(TckFixture tck) {
