@@ -150,7 +150,8 @@ final class ConsulAdmin implements BackendAdmin {
             } else if (view.lockIndex() != 0) {
                 transaction.delete(view.key(KeyNames.LOCK), view.lockIndex());
             } else {
-                // The transaction fails if a grant makes the key at this moment. Such a key would stay for ever.
+                // If a grant makes the key at this moment, the transaction fails. Otherwise nobody would delete that
+                // key.
                 LockBody none = new LockBody(view.limit(), Set.of(), nonce(), true);
                 transaction.cas(view.key(KeyNames.LOCK), 0, none.toJson()).delete(view.key(KeyNames.LOCK));
             }

@@ -30,8 +30,7 @@ final class RedisInspection {
     private final List<Held> held = new ArrayList<>();
 
     /** A slot in the set of a client. */
-    private record Held(
-            int slot, String client, @Nullable HoldNote note, long count, RedisLiveness.MemberInfo member) {}
+    private record Held(int slot, String client, @Nullable HoldNote note, long count, RedisLayout.MemberInfo member) {}
 
     private RedisInspection(
             RedisLayout layout, @Nullable Control control, Map<String, String> deadlines, long serverMicros) {
@@ -81,8 +80,7 @@ final class RedisInspection {
 
     private void add(String client, Reply slots, Reply stored, Map<String, String> counts) {
         Map<String, String> notes = stored.map();
-        RedisLiveness.MemberInfo member =
-                RedisLiveness.MemberInfo.parse(notes.getOrDefault(RedisLayout.SELF_FIELD, ""));
+        RedisLayout.MemberInfo member = RedisLayout.MemberInfo.parse(notes.getOrDefault(RedisLayout.SELF_FIELD, ""));
         for (int slot : View.slots(layout.heldBy(client), slots)) {
             String field = Integer.toString(slot);
             held.add(new Held(slot, client, HoldNote.parse(notes.get(field)), Reply.digits(counts.get(field)), member));

@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.redis;
 
+import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -8,9 +10,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one semaphore, and the note beside a held slot. All keys begin with the same hash tag, {@code {prefix:name}}, so that
- * a cluster keeps them in one slot; what kind of key it is stands behind the tag. The kind has no brace in it, so no two names share
- * a key whatever they contain.
+ * The keys of one semaphore, the note beside a held slot, and what a client says of itself. All keys begin with the same hash
+ * tag, {@code {prefix:name}}, so that a cluster keeps them in one slot; what kind of key it is stands behind the tag. The kind has
+ * no brace in it, so no two names share a key whatever they contain.
  *
  * <p>Each slot is a member of exactly one set: of {@link #free}, or of the set {@link #heldBy} of one client. {@link #control}
  * is the key that every transaction watches. It is written only when a decision that was made under it must not come true any
@@ -95,6 +97,21 @@ final class RedisLayout {
         @Override
         public String toString() {
             return run + ":" + base + ":" + sinceMillis + ":" + (first == BY_COUNT ? "" : first);
+        }
+    }
+
+    /** What a client says of itself, for people: {@code pid host label}. */
+    record MemberInfo(long pid, String host, String label) {
+        static final MemberInfo UNKNOWN = new MemberInfo(0, "", "");
+
+        static String write(HolderInfo self) {
+            return self.pid() + " " + self.host().replace(' ', '_') + " " + self.label();
+        }
+
+        static MemberInfo parse(String stored) {
+            String[] parts = stored.split(" ", 3);
+            long pid = Reply.digits(parts[0]);
+            return parts.length < 3 || pid < 0 ? UNKNOWN : new MemberInfo(pid, parts[1], parts[2]);
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.redis;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.RedisLayout.MemberInfo;
 import io.github.distributedsemaphore.redis.net.CommandBatch;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.RedisErrorException;
@@ -14,7 +15,6 @@ import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.ServerClock;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
-import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.Renewal;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -386,20 +386,5 @@ final class RedisLiveness {
 
     private Replies ask(CommandBatch batch, Duration atMost) {
         return connections.ask(layout.what(), layout.control(), batch, Deadline.after(System.nanoTime(), atMost));
-    }
-
-    /** What a client says of itself, for people: {@code pid host label}. */
-    record MemberInfo(long pid, String host, String label) {
-        static final MemberInfo UNKNOWN = new MemberInfo(0, "", "");
-
-        static String write(HolderInfo self) {
-            return self.pid() + " " + self.host().replace(' ', '_') + " " + self.label();
-        }
-
-        static MemberInfo parse(String stored) {
-            String[] parts = stored.split(" ", 3);
-            long pid = Reply.digits(parts[0]);
-            return parts.length < 3 || pid < 0 ? UNKNOWN : new MemberInfo(pid, parts[1], parts[2]);
-        }
     }
 }

@@ -32,9 +32,9 @@ import org.opentest4j.TestAbortedException;
 /** Rules of sections 1, 4, 8 and 13 about requests whose answer is lost after they were carried out, and about those that come late. */
 @Section
 public abstract class LostAnswerRules {
-    /** No call of a sensible protocol needs more. */
     private static final int UNDER_WAY_MILLIS = 20;
 
+    /** No call of a sensible protocol needs more. */
     private static final int MOST_ANSWERS = 60;
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);
