@@ -10,12 +10,15 @@ import static org.junit.platform.testkit.engine.TestExecutionResultConditions.me
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.memory.ServerSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -489,6 +492,35 @@ class KitTest {
                                         message(text -> text.startsWith("the kit could not start")
                                                 && text.endsWith("the password is wrong")))));
         assertThat(CannotConnect.closed).isTrue();
+    }
+
+    static class ComesTooLateAtFirst extends Case {
+        @Override
+        public SemaphoreTckHarness harness() {
+            AtomicBoolean late = new AtomicBoolean(true);
+            return new MemoryHarness(new ProbedServer(Duration.ofMinutes(1), MemoryServer.ALL) {
+                @Override
+                protected ExchangeResult exchange(ServerSession session, long sequence, ExchangeRequest request) {
+                    if (late.getAndSet(false)) {
+                        throw new BackendUnavailableException("granted too late", null);
+                    }
+                    return super.exchange(session, sequence, request);
+                }
+            });
+        }
+
+        @Test
+        @Rule("1.1")
+        void one(TckFixture tck) {
+            tck.take(tck.semaphore(1), 1);
+        }
+    }
+
+    @Test
+    void aFirstUseThatMayBeRepeatedIsRepeated() {
+        run(ComesTooLateAtFirst.class)
+                .assertThatEvents()
+                .haveExactly(1, event(test(), EventConditions.finishedSuccessfully()));
     }
 
     static class IsWrong extends Case {

@@ -125,6 +125,30 @@ public final class Heartbeat implements AutoCloseable {
         return gaps.stream().mapToLong(gap -> gap.within(from, to)).max().orElse(0);
     }
 
+    /**
+     * Says for how long nothing ran at the worst.
+     *
+     * @param time how long to look at a time, beginning with any pause
+     * @param from since when, as {@link System#nanoTime} says; at most five minutes ago
+     * @param to until when; this has passed
+     * @return the most nanoseconds that were pauses in such a time
+     */
+    public synchronized long mostStoodStill(Duration time, long from, long to) {
+        awaitBeat(to);
+        Deque<Gap> within = new ArrayDeque<>();
+        long most = 0;
+        long sum = 0;
+        for (Gap gap : gaps) {
+            within.add(gap);
+            sum += gap.within(from, to);
+            while (gap.to() - within.getFirst().from() > time.toNanos() && within.size() > 1) {
+                sum -= within.removeFirst().within(from, to);
+            }
+            most = Math.max(most, sum);
+        }
+        return Math.min(most, time.toNanos());
+    }
+
     private synchronized void awaitBeat(long to) {
         while (lastBeat - to < 0 && !over) {
             try {

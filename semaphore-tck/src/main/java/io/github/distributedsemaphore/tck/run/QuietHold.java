@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
@@ -92,7 +93,7 @@ final class QuietHold {
             this.expected = expected;
             permit = taken(semaphore);
             validity = TckTiming.validity(permit.validUntil());
-            permit.onLost(loss -> lost());
+            permit.onLost(this::lost);
         }
 
         /** A first connection may take longer than one attempt while the machine is busy. */
@@ -108,11 +109,12 @@ final class QuietHold {
             }
         }
 
-        private void lost() {
+        private void lost(PermitLoss loss) {
             excused = stoodStill();
             Duration before = run.guarantees().detectionMax();
             long now = System.nanoTime();
-            then = "; in the " + before + " before the news of its loss the machine stood still for "
+            then = " (" + loss.cause() + ": " + loss.reason() + "); in the " + before
+                    + " before the news of its loss the machine stood still for "
                     + Duration.ofNanos(run.timing().stoodStill(now - before.toNanos(), now));
         }
 
@@ -120,9 +122,7 @@ final class QuietHold {
         private boolean stoodStill() {
             long now = System.nanoTime();
             long before = now - run.guarantees().detectionMax().toNanos();
-            // Many short pauses that leave next to no time between them are as bad as a long one.
-            boolean hardlyRan = run.timing().stoodStill(before, now) > (now - before) / 10 * 9;
-            return !validity.isZero() && (hardlyRan || run.timing().mayLose(validity, before, now));
+            return run.timing().mayLose(validity, before, now);
         }
 
         /** Returns whether it is as it should be; throws if it is lost for no reason. */
