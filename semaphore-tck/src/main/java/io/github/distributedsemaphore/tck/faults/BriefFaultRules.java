@@ -119,6 +119,40 @@ public abstract class BriefFaultRules {
                 .isEqualTo(Verification.HELD);
     }
 
+    /** Renewals fail meanwhile, and that costs nothing but time. */
+    @Test
+    @Rule({"13.3", "6.6"})
+    void aSilenceThatIsShorterThanTheValidityLosesNothing(TckFixture tck) {
+        String name = tck.create(1);
+        Route route = tck.route();
+        Watched held =
+                new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
+        Duration validity = tck.validity(held.permit().validUntil());
+        if (validity.isZero()) {
+            throw new TestAbortedException("permits are valid without end");
+        }
+        LongHolds.assumeTimeFor(tck, validity);
+        long since = System.nanoTime();
+        try (LinkFault stall = route.proxy().stall()) {
+            tck.await("a renewal meets the silence", () -> stall.strikes() > 0);
+            while (held.permit().validUntil().remaining().compareTo(validity.dividedBy(4)) > 0) {
+                Pause.millis(1);
+            }
+        }
+        Verification found = Observer.verified(tck, held.permit());
+        if (found != Verification.HELD) {
+            tck.abortIfStoodStill(validity.dividedBy(4), since);
+        }
+        assertThat(found)
+                .as("a permit after a silence at the end of which it was still valid")
+                .isEqualTo(Verification.HELD);
+        assertKept(tck, held, tck.home().semaphore(name), "after a silence that was shorter than its validity");
+        assertThat(held.losses()).as("losses reported").isEmpty();
+        held.end();
+        held.permit().close();
+        tck.assertFree(name, 1);
+    }
+
     /** One of several connections may fall silent, and a renewal that waits for its answer must not use up the lease. */
     @Test
     @Rule({"13.5", "6.6"})

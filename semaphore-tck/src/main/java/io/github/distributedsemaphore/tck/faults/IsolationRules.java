@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
@@ -25,6 +26,7 @@ import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -36,6 +38,8 @@ import org.opentest4j.TestAbortedException;
 @Section
 public abstract class IsolationRules {
     private static final int GRANTS = 4;
+
+    private static final int MOMENTS = 6;
 
     /** For subclasses. */
     protected IsolationRules() {}
@@ -160,6 +164,31 @@ public abstract class IsolationRules {
         for (int round = 0; round < tck.rounds(8, 3); round++) {
             outlast(tck, IsolationRules::grantedAfterOthers, TcpProxy::cutOff, IsolationRules::takeOver);
         }
+    }
+
+    /** One renewal may do what it says and the next one not, so holders are cut off at several moments between them. */
+    @Test
+    @Rule({"1.10", "5.4"})
+    void wheneverAHolderIsCutOffItKnowsOfItsLossFirst(TckFixture tck) {
+        if (!LongHolds.hasTimeForALease(tck)) {
+            throw new TestAbortedException("leases are long");
+        }
+        List<Task<Boolean>> holders = new ArrayList<>();
+        for (int i = 1; i <= MOMENTS; i++) {
+            Duration held = tck.guarantees().detectionMax().multipliedBy(i).dividedBy(MOMENTS);
+            holders.add(tck.spawn(
+                    "a holder that is cut off after " + held,
+                    () -> outlast(
+                            tck,
+                            (fixture, route, semaphore) -> {
+                                Permit permit = granted(fixture, route, semaphore);
+                                Pause.millis(held.toMillis());
+                                return permit;
+                            },
+                            TcpProxy::cutOff,
+                            IsolationRules::takeOver)));
+        }
+        holders.forEach(Task::result);
     }
 
     /** Whether a lease has ended counts from when it was looked at, not from when the look was sent or was heard of. */

@@ -13,12 +13,15 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -125,6 +128,35 @@ public abstract class LostAnswerRules {
                 .as("a call that waits while all is held, once a lost answer was made up for")
                 .isEmpty();
         all.forEach(Permit::release);
+    }
+
+    /** A client is still finding out what became of its request when the time of the call ends. */
+    @Test
+    @Rule({"13.4", "1.7"})
+    void aCallWhoseTimeEndsBeforeItsAnswerComesIsNotToldThatNothingWasChanged(TckFixture tck) {
+        Duration most = tck.guarantees().callBound();
+        LongHolds.assumeTimeFor(tck, most);
+        String name = tck.create(1);
+        Route route = tck.route();
+        // With long leases, or the end of one would make true what was said.
+        DistributedSemaphore victim = route.client(Waiters.hinted(tck)).semaphore(name);
+        DistributedSemaphore others = tck.home().semaphore(name);
+        for (int sixths : List.of(3, 5, 6)) {
+            Duration wait = most.multipliedBy(sixths).dividedBy(6);
+            Observer.assertWorks(tck, victim);
+            LinkFault stall = route.proxy().stall(Direction.ANSWERS);
+            Attempt<Optional<Permit>> attempt = Attempt.of(tck, "a call that waits", () -> victim.tryAcquire(wait))
+                    .endedWithin(wait.plus(TckFixture.MOST_LATE));
+            if (!attempt.failed() || attempt.certainlyChangedNothing()) {
+                assertThat(others.availablePermits())
+                        .as("free after a call that did not end as of unknown outcome (%s; %s)", stall, attempt)
+                        .isEqualTo(1);
+            }
+            if (stall.heal() == 0) {
+                throw new FaultMissedException("no answer was held up: " + stall);
+            }
+            new Observer(tck, others).awaitFree(1, "what was taken for a call that has ended is free");
+        }
     }
 
     @Test
