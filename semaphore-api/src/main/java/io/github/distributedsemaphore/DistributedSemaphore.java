@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore;
 
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import java.time.Duration;
 import java.util.Optional;
@@ -23,8 +24,8 @@ import java.util.function.Function;
  * see {@link SemaphoreAdmin#create}. Not reentrant: a thread that acquires twice takes two slots.
  *
  * <p>Threads of one client that wait are served first come, first served; a call that does not wait may go ahead of
- * them, as with a fair {@link java.util.concurrent.Semaphore}. Between clients no order is promised unless the backend's
- * {@link Guarantees} say so.
+ * them, as with a fair {@link java.util.concurrent.Semaphore}. Between clients no order is promised unless the backend
+ * declares {@link Capability#ARRIVAL_ORDER}.
  *
  * <p>All calls that may wait are interruptible and fit virtual threads. A caller's time is its own: such a call returns within
  * 100 milliseconds of its time limit or of an interrupt, whatever the backend does. What was begun for it is finished in the

@@ -32,5 +32,11 @@ public enum Capability {
      * A create, resize or destroy of unknown outcome was done as a whole or not at all. Absent: it may have been broken off between two
      * of its steps, so that the limit is between the old one and the new one until the call is repeated.
      */
-    ATOMIC_ADMINISTRATION
+    ATOMIC_ADMINISTRATION,
+    /**
+     * Clients that wait for one permit each are served in the order in which they began to wait, as long as each takes its permit at
+     * once. Clients that begin at nearly the same time may change places; so may one that was cut off, and those behind the first ten.
+     * A call that does not wait may go ahead. Absent: there is no order between clients.
+     */
+    ARRIVAL_ORDER
 }

@@ -55,6 +55,7 @@ final class PromisesTable {
         table.row(
                 "an administrative call is done as a whole or not at all",
                 it -> yesNo(it.has(Capability.ATOMIC_ADMINISTRATION)));
+        table.row("waiting clients are served in order of arrival", it -> yesNo(it.has(Capability.ARRIVAL_ORDER)));
         table.row("most slots", it -> Integer.toString(it.maxPermits()));
         return table.text.append('\n').toString();
     }

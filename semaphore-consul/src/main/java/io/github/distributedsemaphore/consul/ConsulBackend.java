@@ -53,7 +53,8 @@ final class ConsulBackend implements SemaphoreBackend {
                         Capability.DURABLE_FENCING,
                         Capability.DURABLE_STATE,
                         Capability.LISTING,
-                        Capability.ATOMIC_ADMINISTRATION)
+                        Capability.ATOMIC_ADMINISTRATION,
+                        Capability.ARRIVAL_ORDER)
                 .detection(settings.ttl(), settings.detection())
                 .lossNoticeBound(lossNotice)
                 .wakeUpBound(Duration.ofSeconds(1))

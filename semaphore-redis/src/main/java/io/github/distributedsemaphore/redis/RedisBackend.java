@@ -57,7 +57,8 @@ final class RedisBackend implements SemaphoreBackend {
                         Capability.FENCING,
                         Capability.DURABLE_FENCING,
                         Capability.LISTING,
-                        Capability.ATOMIC_ADMINISTRATION)
+                        Capability.ATOMIC_ADMINISTRATION,
+                        Capability.ARRIVAL_ORDER)
                 .detection(settings.lease().minus(settings.renewEvery().multipliedBy(2)), settings.detection())
                 .lossNoticeBound(notice)
                 .wakeUpBound(WAKE_UP)

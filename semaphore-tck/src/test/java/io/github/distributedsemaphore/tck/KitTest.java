@@ -619,7 +619,7 @@ class KitTest {
                 .getAsJsonObject();
         assertThat(json.get("backend").getAsString()).isEqualTo("memory");
         assertThat(json.getAsJsonObject("run").get("seed").getAsString()).isEqualTo("42");
-        assertThat(json.getAsJsonArray("rules")).hasSize(126);
+        assertThat(json.getAsJsonArray("rules")).hasSize(127);
         assertThat(json.getAsJsonArray("rules")
                         .get(2)
                         .getAsJsonObject()

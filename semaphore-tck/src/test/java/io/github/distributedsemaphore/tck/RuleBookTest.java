@@ -25,7 +25,7 @@ class RuleBookTest {
 
     @Test
     void hasAllRules() {
-        assertThat(RuleBook.load().rules()).hasSize(126);
+        assertThat(RuleBook.load().rules()).hasSize(127);
     }
 
     @Test

@@ -194,7 +194,8 @@ public final class CasBackend implements SemaphoreBackend {
                         Capability.DURABLE_FENCING,
                         Capability.DURABLE_STATE,
                         Capability.LISTING,
-                        Capability.ATOMIC_ADMINISTRATION)
+                        Capability.ATOMIC_ADMINISTRATION,
+                        Capability.ARRIVAL_ORDER)
                 .detection(settings.lease().dividedBy(2), settings.detection())
                 .lossNoticeBound(lossNotice)
                 .wakeUpBound(

@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
 
 /** Section 2 under contention: turns, the limit reached, nothing lost, and no name held up by another. */
 @Section
@@ -217,5 +218,34 @@ public abstract class ContentionRules {
         threads.forEach(task -> task.failure(InterruptedException.class));
         held.release();
         tck.assertFree(busy, 1);
+    }
+
+    /** No order is promised between clients: their shares are noted and not judged. */
+    @Test
+    @Rule("11.3")
+    void theSharesOfContendingClientsAreNoted(TckFixture tck, TestReporter reporter) throws Exception {
+        String name = tck.create(1);
+        int contenders = 4;
+        AtomicIntegerArray turns = new AtomicIntegerArray(contenders);
+        AtomicBoolean over = new AtomicBoolean();
+        List<Task<Void>> tasks = new ArrayList<>();
+        for (int i = 0; i < contenders; i++) {
+            int me = i;
+            SemaphoreClient client = tck.client();
+            tasks.add(tck.spawn("contending client", () -> {
+                while (!over.get()) {
+                    client.semaphore(name).acquire(tck.patience()).release();
+                    // A turn that came after the contest is no share of it.
+                    turns.addAndGet(me, over.get() ? 0 : 1);
+                }
+                return null;
+            }));
+        }
+        tck.proveNothing("the contest goes on", Duration.ofMillis(tck.rounds(5_000, 500)), () -> !over.get());
+        over.set(true);
+        for (Task<Void> task : tasks) {
+            task.result();
+        }
+        reporter.publishEntry("turns of each client", turns.toString());
     }
 }

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemorySemaphore;
 import io.github.distributedsemaphore.memory.ServerSession;
@@ -19,6 +20,7 @@ import io.github.distributedsemaphore.tck.faults.LossRules;
 import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
+import io.github.distributedsemaphore.tck.rules.FairnessRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.InspectionRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
@@ -26,6 +28,8 @@ import io.github.distributedsemaphore.tck.rules.ReleaseRules;
 import io.github.distributedsemaphore.tck.rules.ResizeRules;
 import io.github.distributedsemaphore.tck.rules.SafetyRules;
 import java.text.Normalizer;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -35,6 +39,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The server is wrong. The issues are of the projects where something like it happened. */
@@ -172,6 +178,10 @@ enum ServedMutant implements Mutant {
     /** A client that met damaged state works no more. */
     DAMAGE_ENDS_ALL_OF_A_CLIENT(InputRules.class, "12.4", "serves no other name", Variants.served(Shocking::new)),
 
+    /** An order is declared, and who came last is served first. */
+    LAST_COME_FIRST_SERVED(
+            FairnessRules.class, "11.4", "were not served in the order", Variants.served(LastComeFirst::new)),
+
     /** When the state was removed waiters wait on: hashicorp/consul's deleted key. */
     WIPED_STATE_LEAVES_WAITERS(
             LossRules.class, "6.8", "where it must be NoSuchSemaphoreException", Variants.stored(Patient::new));
@@ -229,6 +239,37 @@ enum ServedMutant implements Mutant {
                 damaged.put(client, session.name());
                 throw e;
             }
+        }
+    }
+
+    /** Serves whoever came last first, among those that wait. */
+    private static final class LastComeFirst extends ProbedServer {
+        private final List<ServerSession> waiting = new ArrayList<>();
+
+        LastComeFirst() {
+            super(
+                    Duration.ofSeconds(1),
+                    Stream.concat(ALL.stream(), Stream.of(Capability.ARRIVAL_ORDER))
+                            .collect(Collectors.toSet()));
+        }
+
+        @Override
+        protected List<Answer> grantAll(ServerSession session, MemorySemaphore semaphore, ExchangeRequest request) {
+            if (!request.waiting()) {
+                waiting.remove(session);
+                return super.grantAll(session, semaphore, request);
+            }
+            if (!waiting.contains(session)) {
+                waiting.add(session);
+            }
+            boolean isLast = waiting.get(waiting.size() - 1) == session;
+            List<Answer> answers = isLast
+                    ? super.grantAll(session, semaphore, request)
+                    : request.wants().stream().map(permits -> Answer.FULL).toList();
+            if (!answers.contains(Answer.FULL)) {
+                waiting.remove(session);
+            }
+            return answers;
         }
     }
 

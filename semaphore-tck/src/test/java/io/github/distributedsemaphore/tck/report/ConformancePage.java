@@ -25,6 +25,7 @@ final class ConformancePage {
             Map.entry("DURABLE_STATE", "13.7"),
             Map.entry("LISTING", "9.5"),
             Map.entry("ATOMIC_ADMINISTRATION", "8.9"),
+            Map.entry("ARRIVAL_ORDER", "11.4"),
             Map.entry("OPERATION", "3.1, 13.1"),
             Map.entry("RELEASE", "2.3, 4.6"),
             Map.entry("WAKE_UP", "2.1"),
