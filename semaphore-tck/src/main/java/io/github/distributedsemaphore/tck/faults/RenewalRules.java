@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
@@ -18,7 +19,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Section 6: what is held is renewed, until it is released. */
@@ -31,6 +34,10 @@ public abstract class RenewalRules {
     private static final Duration LONGEST_RACE = Duration.ofSeconds(5);
 
     private static final Duration LONGEST_LOOK = Duration.ofSeconds(2);
+
+    private static final int MOMENTARY = 6;
+
+    private static final Duration MOMENT = Duration.ofMillis(40);
 
     /** For subclasses. */
     protected RenewalRules() {}
@@ -86,6 +93,7 @@ public abstract class RenewalRules {
         tck.assertFree(name, many);
     }
 
+    /** At other semaphores permits are held for a moment each, so that a renewal meets one that was granted just before. */
     @Test
     @Rule({"6.2", "6.5"})
     void renewalThatRacesAReleaseReportsNoLoss(TckFixture tck) throws Exception {
@@ -97,6 +105,11 @@ public abstract class RenewalRules {
         Duration validity = tck.validity(anchor.validUntil());
         long start = System.nanoTime();
         boolean renews = tck.has(Capability.LEASE);
+        AtomicBoolean over = new AtomicBoolean();
+        List<Task<Boolean>> others = Stream.generate(() -> tck.semaphore(1))
+                .limit(MOMENTARY)
+                .map(other -> tck.spawn("holds for moments", () -> holdForMoments(tck, other, losses, over)))
+                .toList();
         do {
             for (int unused : tck.repeat(5_000, Duration.ofMillis(1_500))) {
                 Permit permit = Waiters.soon(tck, semaphore, "a permit that was released is not free for the next");
@@ -107,7 +120,9 @@ public abstract class RenewalRules {
         } while (renews
                 && semaphore.statistics().renewals() < RACED_RENEWALS
                 && System.nanoTime() - start < LONGEST_RACE.toNanos());
-        if (!anchor.isValid()) {
+        over.set(true);
+        others.forEach(Task::result);
+        if (!anchor.isValid() || losses.get() > 0) {
             tck.abortIfStoodStill(validity, start);
         }
         assertThat(anchor.isValid())
@@ -116,6 +131,16 @@ public abstract class RenewalRules {
         anchor.close();
         tck.proveNothing("a release in order is reported as a loss to nobody", () -> losses.get() == 0);
         tck.assertFree(name, 2);
+    }
+
+    private static void holdForMoments(
+            TckFixture tck, DistributedSemaphore semaphore, AtomicInteger losses, AtomicBoolean over) throws Exception {
+        while (!over.get()) {
+            Permit permit = semaphore.acquire(tck.patience());
+            permit.onLost(loss -> losses.incrementAndGet());
+            Pause.millis(MOMENT.toMillis());
+            permit.release();
+        }
     }
 
     /** A session that was not used for a while may be near its end. */
