@@ -123,8 +123,8 @@ public abstract class BriefFaultRules {
     @Test
     @Rule({"13.3", "6.6"})
     void aSilenceThatIsShorterThanTheValidityLosesNothing(TckFixture tck) {
-        String name = tck.create(1);
         Route route = tck.route();
+        String name = tck.create(1);
         Watched held =
                 new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
         Duration validity = tck.validity(held.permit().validUntil());
@@ -157,11 +157,11 @@ public abstract class BriefFaultRules {
     @Test
     @Rule({"13.5", "6.6"})
     void aConnectionThatFallsSilentLosesNothing(TckFixture tck) {
+        Route route = tck.route();
         if (!outlivesCuts(tck) || !LongHolds.hasTimeForALease(tck)) {
             throw new TestAbortedException("a hold ends with its connection, or leases are long");
         }
         String name = tck.create(1);
-        Route route = tck.route();
         Watched held =
                 new Watched(tck, tck.take(route.client().semaphore(name), 1).get(0));
         DistributedSemaphore others = tck.home().semaphore(name);

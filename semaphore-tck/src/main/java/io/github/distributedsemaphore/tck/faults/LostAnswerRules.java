@@ -134,10 +134,10 @@ public abstract class LostAnswerRules {
     @Test
     @Rule({"13.4", "1.7"})
     void aCallWhoseTimeEndsBeforeItsAnswerComesIsNotToldThatNothingWasChanged(TckFixture tck) {
+        Route route = tck.route();
         Duration most = tck.guarantees().callBound();
         LongHolds.assumeTimeFor(tck, most);
         String name = tck.create(1);
-        Route route = tck.route();
         // With long leases, or the end of one would make true what was said.
         DistributedSemaphore victim = route.client(Waiters.hinted(tck)).semaphore(name);
         DistributedSemaphore others = tck.home().semaphore(name);
