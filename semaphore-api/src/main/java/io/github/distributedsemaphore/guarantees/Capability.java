@@ -2,7 +2,7 @@ package io.github.distributedsemaphore.guarantees;
 
 /**
  * What one backend promises and another does not. The list is closed. The compatibility kit tests every declared
- * capability, and that undeclared ones really are absent.
+ * capability. It shows that an undeclared one is absent, where a test can show that: an order may come about by chance.
  */
 public enum Capability {
     /** The limit holds across processes. Absent: it holds within one process only. */
@@ -34,9 +34,10 @@ public enum Capability {
      */
     ATOMIC_ADMINISTRATION,
     /**
-     * Clients that wait for one permit each are served in the order in which they began to wait, as long as each takes its permit at
-     * once. Clients that begin at nearly the same time may change places; so may one that was cut off, and those behind the first ten.
-     * A call that does not wait may go ahead. Absent: there is no order between clients.
+     * Clients that wait for one permit each are served in the order in which they began to wait. There are exceptions. A client that
+     * does not take its permit within some milliseconds may be passed. Clients that begin to wait within a second of each other may
+     * change places, and so may those behind the first eight. A client that was cut off may lose its place. A client that was just
+     * served may be served again for some milliseconds. A call that does not wait may go ahead. Absent: there is no order between clients.
      */
     ARRIVAL_ORDER
 }

@@ -32,7 +32,7 @@ public final class Heartbeat implements AutoCloseable {
     private int beatsSinceLateness;
     private boolean over;
 
-    private record Gap(long from, long to) {
+    record Gap(long from, long to) {
         /** How much of it lies between two instants. */
         long within(long begin, long end) {
             long later = from - begin > 0 ? from : begin;
@@ -126,27 +126,33 @@ public final class Heartbeat implements AutoCloseable {
     }
 
     /**
-     * Says for how long nothing ran at the worst.
+     * Says how much of the worst stretch of that length the machine stood still.
      *
-     * @param time how long to look at a time, beginning with any pause
+     * @param time the length of the stretch
      * @param from since when, as {@link System#nanoTime} says; at most five minutes ago
      * @param to until when; this has passed
-     * @return the most nanoseconds that were pauses in such a time
+     * @return the nanoseconds that were pauses
      */
     public synchronized long mostStoodStill(Duration time, long from, long to) {
         awaitBeat(to);
+        return mostStoodStill(gaps, time.toNanos(), from, to);
+    }
+
+    /** A stretch that ends with a pause is always among the worst. */
+    static long mostStoodStill(Iterable<Gap> gaps, long nanos, long from, long to) {
         Deque<Gap> within = new ArrayDeque<>();
         long most = 0;
         long sum = 0;
         for (Gap gap : gaps) {
             within.add(gap);
             sum += gap.within(from, to);
-            while (gap.to() - within.getFirst().from() > time.toNanos() && within.size() > 1) {
+            long begin = (to - gap.to() < 0 ? to : gap.to()) - nanos;
+            while (within.size() > 1 && within.getFirst().to() - begin <= 0) {
                 sum -= within.removeFirst().within(from, to);
             }
-            most = Math.max(most, sum);
+            most = Math.max(most, sum - within.getFirst().within(from, begin));
         }
-        return Math.min(most, time.toNanos());
+        return most;
     }
 
     private synchronized void awaitBeat(long to) {

@@ -18,7 +18,7 @@ public final class RuleDocument {
 
                 Written by `RuleDocument` from `rules.json`; change that file, not this one.
 
-                *required*: every adapter keeps it. *capability*: kept where declared, and shown to be absent where not.
+                *required*: every adapter keeps it. *capability*: kept where declared, and shown to be absent where not, if a test can show that.
                 *stochastic*: a test may pass by chance although the rule is broken. *untestable*: no machine can tell.
                 The level says what the adapter's harness must be able to do: 0 make clients, 1 start other processes,
                 2 disturb the network, 3 stop and start the backend, 4 change stored state, 5 use other accounts.

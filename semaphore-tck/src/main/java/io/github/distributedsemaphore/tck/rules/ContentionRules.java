@@ -29,7 +29,7 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
-/** Section 2 under contention: turns, the limit reached, nothing lost, and no name held up by another. */
+/** Clients that contend: turns, the limit reached, nothing lost, no name held up by another (section 2), and the shares of each (11.3). */
 @Section
 public abstract class ContentionRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);

@@ -2,7 +2,6 @@ package io.github.distributedsemaphore.tck.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import com.google.gson.JsonObject;
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -20,8 +19,9 @@ import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.run.TckSettings;
 import io.github.distributedsemaphore.tck.run.TckTiming;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** What an agent has in its process. */
@@ -53,28 +53,22 @@ class AgentInsideTest {
         }
     }
 
-    @Test
-    void shortPausesWithTimeBetweenThemAreNoLongOne() {
-        AtomicInteger hops = new AtomicInteger();
-        try (Heartbeat heartbeat = new Heartbeat(hop -> new Thread(
-                () -> {
-                    if (hops.incrementAndGet() % 16 == 0) {
-                        late(hop);
-                    } else {
-                        hop.run();
-                    }
-                },
-                "tck-heartbeat hop"))) {
-            long from = System.nanoTime();
-            Pause.millis(20 * LATE.toMillis());
-            long to = System.nanoTime();
-            Duration whole = Duration.ofNanos(to - from);
-            // On a machine that is too busy there is no time between them.
-            assumeThat(heartbeat.stoodStill(from, to))
-                    .isLessThan(whole.dividedBy(2).toNanos());
-            assertThat(heartbeat.stoodStill(from, to)).isGreaterThan(2 * LATE.toNanos());
-            assertThat(timing(heartbeat).mayLose(whole, from, to)).isFalse();
+    private static long worst(long stretch, long... pauses) {
+        List<Heartbeat.Gap> gaps = new ArrayList<>();
+        for (int i = 0; i < pauses.length; i += 2) {
+            gaps.add(new Heartbeat.Gap(pauses[i], pauses[i + 1]));
         }
+        return Heartbeat.mostStoodStill(gaps, stretch, 0, 10_000);
+    }
+
+    @Test
+    void theWorstStretchMayBeginInsideAPause() {
+        assertThat(worst(1_000)).isZero();
+        assertThat(worst(1_000, 0, 3_000)).isEqualTo(1_000);
+        assertThat(worst(1_000, 0, 450, 560, 1_010)).isEqualTo(890);
+        assertThat(worst(200, 0, 50, 300, 350)).isEqualTo(50);
+        assertThat(worst(1_000, 0, 100, 200, 300, 400, 500, 5_000, 5_010)).isEqualTo(300);
+        assertThat(worst(1_000, 9_800, 10_500)).isEqualTo(200);
     }
 
     @Test
