@@ -179,7 +179,7 @@ enum ServedMutant implements Mutant {
     DAMAGE_ENDS_ALL_OF_A_CLIENT(InputRules.class, "12.4", "serves no other name", Variants.served(Shocking::new)),
 
     /** An order is declared, and who came last is served first. */
-    LAST_COME_FIRST_SERVED(
+    NEWEST_CLIENT_FIRST(
             FairnessRules.class, "11.4", "were not served in the order", Variants.served(LastComeFirst::new)),
 
     /** When the state was removed waiters wait on: hashicorp/consul's deleted key. */
