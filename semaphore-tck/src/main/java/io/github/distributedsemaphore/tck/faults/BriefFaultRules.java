@@ -135,9 +135,11 @@ public abstract class BriefFaultRules {
         long since = System.nanoTime();
         try (LinkFault stall = route.proxy().stall()) {
             tck.await("a renewal meets the silence", () -> stall.strikes() > 0);
-            while (held.permit().validUntil().remaining().compareTo(validity.dividedBy(4)) > 0) {
-                Pause.millis(1);
-            }
+            Duration left = validity.dividedBy(4);
+            tck.await(
+                    "the end of a validity comes near when no renewal gets through",
+                    validity,
+                    () -> held.permit().validUntil().remaining().compareTo(left) <= 0);
         }
         Verification found = Observer.verified(tck, held.permit());
         if (found != Verification.HELD) {

@@ -124,63 +124,6 @@ public abstract class FairnessRules {
                 .containsExactly(0, 1, 2);
     }
 
-    @Test
-    @Rule("11.2")
-    void whenALargeRequestLeavesThoseBehindItAreServedAtOnce(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
-        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
-        for (boolean byInterrupt : new boolean[] {true, false}) {
-            Duration wait = byInterrupt ? tck.patience() : tck.quiet().multipliedBy(3);
-            Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(2, wait));
-            // The time of the other one may be over before anybody looks.
-            if (byInterrupt) {
-                large.awaitBlocked();
-            } else {
-                Pause.millis(tck.quiet().toMillis());
-            }
-            Task<Permit> small = tck.spawn("small request behind a large one", () -> semaphore.acquire(tck.patience()));
-            if (byInterrupt) {
-                small.awaitBlocked();
-                large.interrupt();
-                large.failure(InterruptedException.class);
-            } else {
-                large.failure(SemaphoreTimeoutException.class);
-            }
-            Waiters.served(tck, small, large.endedAt(), "those behind a large request that left were not served")
-                    .release();
-        }
-        CompletableFuture<PermitGroup> large = semaphore.acquireAsync(2);
-        Task<Permit> small = Waiters.blocked(tck, "small request behind a future", semaphore);
-        long since = System.nanoTime();
-        large.cancel(true);
-        Waiters.served(tck, small, since, "those behind a large request that was cancelled were not served")
-                .release();
-        held.release();
-        tck.assertFree(name, 2);
-    }
-
-    /** What a backend noted of the large request must not count for those that are left. */
-    @Test
-    @Rule("11.2")
-    void whenALargeRequestLeavesTheNextReleaseReachesThoseBehindIt(TckFixture tck) throws Exception {
-        String name = tck.create(2);
-        List<Permit> held = tck.take(tck.client(Waiters.hinted(tck)).semaphore(name), 2);
-        DistributedSemaphore semaphore = tck.client(Waiters.hinted(tck)).semaphore(name);
-        Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(2, tck.patience()));
-        large.awaitBlocked();
-        Task<Permit> small = Waiters.blocked(tck, "small request behind a large one", semaphore);
-        large.interrupt();
-        large.failure(InterruptedException.class);
-        Pause.millis(tck.quiet().toMillis());
-        long since = System.nanoTime();
-        held.get(0).release();
-        Waiters.served(tck, small, since, "a release did not reach those behind a large request that had left")
-                .release();
-        held.get(1).release();
-        tck.assertFree(name, 2);
-    }
-
     /** Of several waiters one client may ask for the first alone, and then has to ask for the next. */
     @Test
     @Rule("11.2")
