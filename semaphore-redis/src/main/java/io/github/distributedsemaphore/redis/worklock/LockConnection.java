@@ -10,9 +10,49 @@ import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.WireException;
 import java.time.Duration;
 import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** A connection for one look at one key, used by one thread and then closed, which also ends its watch. */
 final class LockConnection implements AutoCloseable {
+    /**
+     * What the key holds.
+     *
+     * @param kind what it means
+     * @param attempt the number of the attempt; zero if it is none
+     * @param text as it is stored; empty if the key is absent
+     */
+    record Value(Kind kind, long attempt, String text) {
+        static final String DONE = "DONE";
+
+        /** What the Node package leaves when it counts on from DONE. */
+        static final String NOT_A_NUMBER = "NaN";
+
+        /** As its workers write it. What is longer would be no exact number to them. */
+        private static final Pattern NUMBER = Pattern.compile("[1-9]\\d{0,14}");
+
+        enum Kind {
+            ABSENT,
+            ATTEMPT,
+            DONE,
+            NOT_A_NUMBER,
+            FOREIGN
+        }
+
+        static Value of(@Nullable String text) {
+            if (text == null) {
+                return new Value(Kind.ABSENT, 0, "");
+            } else if (NUMBER.matcher(text).matches()) {
+                return new Value(Kind.ATTEMPT, Long.parseLong(text), text);
+            } else if (text.equals(DONE)) {
+                return new Value(Kind.DONE, 0, text);
+            } else if (text.equals(NOT_A_NUMBER)) {
+                return new Value(Kind.NOT_A_NUMBER, 0, text);
+            }
+            return new Value(Kind.FOREIGN, 0, text);
+        }
+    }
+
     private final RedisWire wire;
     private final String key;
     private final String what;
@@ -29,7 +69,7 @@ final class LockConnection implements AutoCloseable {
      * @param value what it held
      * @param expires whether it had an end
      */
-    record Sight(LockValue value, boolean expires) {}
+    record Sight(Value value, boolean expires) {}
 
     /** Writes the first attempt, unless the key exists: SETNX, in the form that is not deprecated. */
     boolean begin() {
@@ -47,7 +87,7 @@ final class LockConnection implements AutoCloseable {
         int millisLeft = batch.add(RedisVerb.PTTL, key);
         return ask(batch, replies -> {
             replies.get(watching);
-            LockValue read = LockValue.of(replies.get(value).textOrNull());
+            Value read = Value.of(replies.get(value).textOrNull());
             return new Sight(read, replies.get(millisLeft).number() >= 0);
         });
     }
@@ -59,7 +99,7 @@ final class LockConnection implements AutoCloseable {
 
     /** Marks the job as finished; false if the key was touched since {@link #watch}. */
     boolean replaceByDone(Duration retention) {
-        return transaction(RedisVerb.SET, key, LockValue.DONE, "PX", millis(retention));
+        return transaction(RedisVerb.SET, key, Value.DONE, "PX", millis(retention));
     }
 
     /** Gives the key an end; false if it was touched since {@link #watch}. */
@@ -83,11 +123,11 @@ final class LockConnection implements AutoCloseable {
      *
      * @return what the key held before
      */
-    LockValue finish(Duration retention) {
+    Value finish(Duration retention) {
         CommandBatch batch = new CommandBatch();
-        int set = batch.add(RedisVerb.SET, key, LockValue.DONE, "PX", millis(retention), "GET");
+        int set = batch.add(RedisVerb.SET, key, Value.DONE, "PX", millis(retention), "GET");
         batch.moves();
-        return ask(batch, replies -> LockValue.of(replies.get(set).textOrNull()));
+        return ask(batch, replies -> Value.of(replies.get(set).textOrNull()));
     }
 
     private static String millis(Duration duration) {

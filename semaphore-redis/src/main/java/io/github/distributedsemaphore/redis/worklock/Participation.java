@@ -7,7 +7,7 @@ import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.WireException.MovedException;
-import io.github.distributedsemaphore.redis.worklock.Step.Sighting;
+import io.github.distributedsemaphore.redis.worklock.LockConnection.Value;
 import io.github.distributedsemaphore.spi.support.Durations;
 import java.time.Duration;
 import java.util.OptionalLong;
@@ -24,24 +24,17 @@ final class Participation<E extends Exception> {
     /** A connection that takes more than this part of the lock timeout is opened before a pause ends. */
     private static final int QUICK = 10;
 
-    private final LockConnections connections;
+    private final RedisWorkLock lock;
     private final WorkLockSettings settings;
-    private final Pacing pacing;
     private final String key;
     private final WorkLockListener<E> listener;
 
     /** How long it took to open the last connection for a look. */
     private long opening;
 
-    Participation(
-            LockConnections connections,
-            WorkLockSettings settings,
-            Pacing pacing,
-            String key,
-            WorkLockListener<E> listener) {
-        this.connections = connections;
-        this.settings = settings;
-        this.pacing = pacing;
+    Participation(RedisWorkLock lock, String key, WorkLockListener<E> listener) {
+        this.lock = lock;
+        this.settings = lock.settings();
         this.key = key;
         this.listener = listener;
     }
@@ -50,13 +43,42 @@ final class Participation<E extends Exception> {
         return settings;
     }
 
-    Pacing pacing() {
-        return pacing;
-    }
-
     String key() {
         return key;
     }
+
+    /** What a look at the lock led to. */
+    private sealed interface Step {
+        /** The job is over for this worker. */
+        record Over(WorkOutcome outcome, String why) implements Step {}
+
+        /**
+         * The lock was taken over.
+         *
+         * @param attempt which one begins
+         * @param begun when it was asked for
+         */
+        record Won(long attempt, long begun) implements Step {}
+
+        /** Another worker has it. */
+        record Held(Sighting seen) implements Step {}
+
+        /**
+         * Somebody changed the key between the look and the change.
+         *
+         * @param takingOver whether this worker wanted to take it over
+         */
+        record Overtaken(boolean takingOver) implements Step {}
+    }
+
+    /**
+     * An attempt of another worker, and when this one first saw it.
+     *
+     * @param attempt its number
+     * @param asked before it was asked for
+     * @param answered after it was heard
+     */
+    private record Sighting(long attempt, long asked, long answered) {}
 
     WorkOutcome run() throws E, InterruptedException {
         OptionalLong asked = begin();
@@ -69,35 +91,30 @@ final class Participation<E extends Exception> {
 
     /** Returns when the first attempt was asked for; empty if there is one already. */
     private OptionalLong begin() throws InterruptedException {
-        boolean repeated = false;
-        while (true) {
+        for (int failures = 0; ; failures++) {
             try {
                 return askForFirst();
-            } catch (OutcomeUnknownException e) {
-                // If the server had it, it refuses the repetition: the attempt counts as that of a worker that died.
-                // If not, perhaps nobody else ever begins.
-                refuseIfClosed();
-                listener.error(e);
-            } catch (BackendUnavailableException e) {
-                if (!repeated) {
+            } catch (BackendUnavailableException | OutcomeUnknownException e) {
+                // If the server had what has no answer, it refuses the repetition: the attempt counts as that of a
+                // worker that died. If not, perhaps nobody else ever begins.
+                if (failures == 0 && e instanceof BackendUnavailableException) {
                     throw e;
                 }
-                refuseIfClosed();
+                lock.refuseIfClosed(key);
                 listener.error(e);
             }
-            if (repeated) {
+            if (failures > 0) {
                 pauseAfterFailure();
             }
-            repeated = true;
         }
     }
 
     /** As {@link #begin}, once; but a hash slot that moves from one node to another is followed, for the cluster is healthy. */
     private OptionalLong askForFirst() throws InterruptedException {
-        Deadline deadline = connections.callDeadline();
+        Deadline deadline = lock.callDeadline();
         while (true) {
-            long asked = pacing.nanoTime();
-            try (LockConnection connection = connections.open(key)) {
+            long asked = lock.nanoTime();
+            try (LockConnection connection = lock.open(key)) {
                 return connection.begin() ? OptionalLong.of(asked) : OptionalLong.empty();
             } catch (BackendUnavailableException e) {
                 if (!(e.getCause() instanceof MovedException) || deadline.isPast(System.nanoTime())) {
@@ -128,17 +145,17 @@ final class Participation<E extends Exception> {
 
     /** Returns null if the server could not be asked, after a pause. */
     private @Nullable Step lookOrPause(@Nullable Sighting seen) throws InterruptedException {
-        long started = pacing.nanoTime();
-        try (LockConnection connection = connections.open(key)) {
-            opening = pacing.nanoTime() - started;
+        long started = lock.nanoTime();
+        try (LockConnection connection = lock.open(key)) {
+            opening = lock.nanoTime() - started;
             // The connection may have come sooner than the last one.
-            long early = seen == null ? 0 : left(seen);
+            long early = seen == null ? 0 : left(seen.answered());
             if (early > 0) {
                 pause(early);
             }
             return look(connection, seen);
         } catch (BackendUnavailableException | OutcomeUnknownException e) {
-            refuseIfClosed();
+            lock.refuseIfClosed(key);
             listener.error(e);
         }
         pauseAfterFailure();
@@ -152,9 +169,9 @@ final class Participation<E extends Exception> {
      * @param before what the last look saw; null if nothing, or nothing that counts any more
      */
     private Step look(LockConnection connection, @Nullable Sighting before) {
-        long asked = pacing.nanoTime();
+        long asked = lock.nanoTime();
         LockConnection.Sight sight = connection.watch();
-        Sighting now = new Sighting(sight.value().attempt(), asked, pacing.nanoTime());
+        Sighting now = new Sighting(sight.value().attempt(), asked, lock.nanoTime());
         return switch (sight.value().kind()) {
             case ABSENT ->
                 new Step.Over(WorkOutcome.GONE, "the key is gone, so another worker finished the job and cleaned up");
@@ -213,7 +230,7 @@ final class Participation<E extends Exception> {
     }
 
     private Step takeOver(LockConnection connection, long attempt) {
-        long begun = pacing.nanoTime();
+        long begun = lock.nanoTime();
         return connection.replace(attempt) ? new Step.Won(attempt, begun) : new Step.Overtaken(true);
     }
 
@@ -237,7 +254,7 @@ final class Participation<E extends Exception> {
     }
 
     private void await(Sighting seen) throws InterruptedException {
-        long left = left(seen);
+        long left = left(seen.answered());
         tell(
                 StatusLevel.VERBOSE,
                 "attempt " + seen.attempt() + " is under way, looking again in "
@@ -245,8 +262,9 @@ final class Participation<E extends Exception> {
         pause(left - lead());
     }
 
-    private long left(Sighting seen) {
-        return settings.lockTimeout().toNanos() - (pacing.nanoTime() - seen.answered());
+    /** How many nanoseconds of a lock timeout are left; negative if it has passed. */
+    long left(long since) {
+        return settings.lockTimeout().toNanos() - (lock.nanoTime() - since);
     }
 
     /**
@@ -258,13 +276,8 @@ final class Participation<E extends Exception> {
     }
 
     private void pause(long nanos) throws InterruptedException {
-        if (pacing.pause(connections.end(), nanos)) {
-            refuseIfClosed();
-        }
-    }
-
-    private void refuseIfClosed() {
-        connections.refuseIfClosed(key);
+        lock.pause(nanos);
+        lock.refuseIfClosed(key);
     }
 
     private WorkOutcome work(long number, long begun) throws E {
@@ -281,11 +294,11 @@ final class Participation<E extends Exception> {
      * @return whether the attempt was certainly still the newest one
      */
     boolean finish(WorkAttempt attempt) {
-        long started = pacing.nanoTime();
+        long started = lock.nanoTime();
         boolean unknown = false;
-        LockValue before = null;
+        Value before = null;
         while (before == null) {
-            try (LockConnection connection = connections.open(key)) {
+            try (LockConnection connection = lock.open(key)) {
                 before = connection.finish(settings.doneRetention());
             } catch (SemaphoreException e) {
                 unknown |= e instanceof OutcomeUnknownException;
@@ -295,24 +308,21 @@ final class Participation<E extends Exception> {
         // Before the listener hears of it, because what that throws undoes nothing.
         attempt.recorded();
         boolean newest = before.attempt() == attempt.number() || (unknown && isOwn(before, attempt));
-        tell(attempt.number(), newest, before);
+        tell(
+                StatusLevel.NORMAL,
+                "finished by attempt " + attempt.number() + (newest ? "" : ", although " + change(before)));
         return newest;
     }
 
     /** After a lost answer the marker may be our own, and what that replaced is lost too. Before the lock timeout it is no other's. */
-    private static boolean isOwn(LockValue before, WorkAttempt attempt) {
-        return before.kind() == LockValue.Kind.DONE && !attempt.remaining().isZero();
+    private static boolean isOwn(Value before, WorkAttempt attempt) {
+        return before.kind() == Value.Kind.DONE && !attempt.remaining().isZero();
     }
 
-    private void tell(long attempt, boolean newest, LockValue before) {
-        tell(
-                StatusLevel.NORMAL,
-                newest
-                        ? "finished by attempt " + attempt
-                        : "finished by attempt " + attempt + ", although "
-                                + (before.attempt() > 0
-                                        ? "attempt " + before.attempt() + " has begun"
-                                        : "the key was " + (before.text().isEmpty() ? "gone" : before.text())));
+    private static String change(Value before) {
+        return before.attempt() > 0
+                ? "attempt " + before.attempt() + " has begun"
+                : "the key was " + (before.text().isEmpty() ? "gone" : before.text());
     }
 
     /**
@@ -330,16 +340,14 @@ final class Participation<E extends Exception> {
         boolean temporary =
                 refusal instanceof OutcomeUnknownException || refusal instanceof BackendUnavailableException;
         if (!unknown) {
-            refuseIfClosed();
+            lock.refuseIfClosed(key);
         }
-        if (!temporary
-                || connections.isClosed()
-                || pacing.nanoTime() - started > settings.lockTimeout().toNanos()) {
+        if (!temporary || lock.isClosed() || left(started) < 0) {
             throw failure;
         }
         listener.error(failure);
         try {
-            pacing.pause(connections.end(), RECORD_PAUSE.toNanos());
+            lock.pause(RECORD_PAUSE.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw failure;

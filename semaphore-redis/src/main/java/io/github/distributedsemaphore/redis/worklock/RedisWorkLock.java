@@ -2,13 +2,17 @@ package io.github.distributedsemaphore.redis.worklock;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.redis.net.RedisAddress;
+import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.redis.net.ServerSettings;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,12 +48,34 @@ public final class RedisWorkLock implements AutoCloseable {
     /** Each look has a connection of its own, and the first of them waits until the client library is loaded. */
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-    private final LockConnections connections;
+    /** Where a worker has its time from. */
+    interface Pacing {
+        /** The time of this process. */
+        Pacing SYSTEM = new Pacing() {
+            @Override
+            public long nanoTime() {
+                return System.nanoTime();
+            }
+
+            @Override
+            public void pause(CountDownLatch end, long nanos) throws InterruptedException {
+                end.await(nanos, TimeUnit.NANOSECONDS);
+            }
+        };
+
+        long nanoTime();
+
+        /** Waits until the end comes, or a time has passed. */
+        void pause(CountDownLatch end, long nanos) throws InterruptedException;
+    }
+
+    private final RedisConnections connections;
+    private final CountDownLatch closed = new CountDownLatch(1);
     private final WorkLockSettings settings;
     private final Pacing pacing;
 
-    RedisWorkLock(LockConnections connections, WorkLockSettings settings, Pacing pacing) {
-        this.connections = connections;
+    RedisWorkLock(ServerSettings servers, WorkLockSettings settings, Pacing pacing) {
+        this.connections = new RedisConnections(servers, false);
         this.settings = settings;
         this.pacing = pacing;
     }
@@ -93,13 +119,59 @@ public final class RedisWorkLock implements AutoCloseable {
         if (key.isEmpty()) {
             throw new IllegalArgumentException("The key is empty; name the job");
         }
-        return new Participation<>(connections, settings, pacing, key, Objects.requireNonNull(listener, "listener"))
-                .run();
+        return new Participation<>(this, key, Objects.requireNonNull(listener, "listener")).run();
+    }
+
+    /**
+     * Opens a connection for one look; the caller closes it. What only one thread ever uses, once, has no watch left over from before
+     * and no transaction of somebody else.
+     */
+    LockConnection open(String key) {
+        refuseIfClosed(key);
+        String what = "key '" + key + "' at " + connections.endpoint();
+        try {
+            return new LockConnection(connections.open(key, callDeadline()), key, what);
+        } catch (RuntimeException e) {
+            // The client library says in several ways that it has been shut down.
+            refuseIfClosed(key);
+            throw e instanceof BackendUnavailableException
+                    ? new BackendUnavailableException(what + ": " + e.getMessage() + "; nothing was changed", e)
+                    : e;
+        }
+    }
+
+    /** By when a call to the server that starts now has to be over. */
+    Deadline callDeadline() {
+        return connections.callDeadline();
+    }
+
+    WorkLockSettings settings() {
+        return settings;
+    }
+
+    long nanoTime() {
+        return pacing.nanoTime();
+    }
+
+    /** Waits, and returns early if this is closed meanwhile. */
+    void pause(long nanos) throws InterruptedException {
+        pacing.pause(closed, nanos);
+    }
+
+    boolean isClosed() {
+        return closed.getCount() == 0;
+    }
+
+    void refuseIfClosed(String key) {
+        if (isClosed()) {
+            throw new SemaphoreClosedException("key '" + key + "': the work lock was closed");
+        }
     }
 
     /** Ends all waits, and the connections. What is under way goes on, but its end cannot be recorded any more. */
     @Override
     public void close() {
+        closed.countDown();
         connections.close();
     }
 
@@ -187,7 +259,7 @@ public final class RedisWorkLock implements AutoCloseable {
         RedisWorkLock build(Pacing pacing) {
             Duration retention = doneRetention == null ? WorkLockSettings.defaultRetention(lockTimeout) : doneRetention;
             WorkLockSettings settings = new WorkLockSettings(lockTimeout, maxAttempts, retention, statusLevel);
-            return new RedisWorkLock(new LockConnections(servers), settings, pacing);
+            return new RedisWorkLock(servers, settings, pacing);
         }
     }
 }

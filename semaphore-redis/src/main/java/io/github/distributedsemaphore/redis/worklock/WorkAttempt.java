@@ -48,8 +48,7 @@ public final class WorkAttempt {
      * @return zero when the lock timeout has passed
      */
     public Duration remaining() {
-        long left = worker.settings().lockTimeout().toNanos() - (worker.pacing().nanoTime() - begun);
-        return Duration.ofNanos(Math.max(0, left));
+        return Duration.ofNanos(Math.max(0, worker.left(begun)));
     }
 
     /**

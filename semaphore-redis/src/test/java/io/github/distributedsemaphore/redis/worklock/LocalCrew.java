@@ -1,26 +1,24 @@
 package io.github.distributedsemaphore.redis.worklock;
 
 import io.github.distributedsemaphore.redis.net.ServerSettings;
-import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Workers in Java, threads of this JVM. */
 final class LocalCrew implements Crew {
-    private final LockConnections connections;
+    private final ServerSettings servers;
     private final Told told;
     private final Map<String, SteeredWorker> workers = new ConcurrentHashMap<>();
     private final Map<String, Thread> threads = new ConcurrentHashMap<>();
 
     LocalCrew(int port, Told told) {
-        this.connections = new LockConnections(
-                ServerSettings.from(BackendUri.parse("redis://127.0.0.1:" + port), RedisWorkLock.TIMEOUT));
+        this.servers = Workers.servers("redis://127.0.0.1:" + port);
         this.told = told;
     }
 
     @Override
     public void hire(String key, int maxAttempts) {
-        SteeredWorker worker = new SteeredWorker(connections, key, maxAttempts, line -> told.line(key, line));
+        SteeredWorker worker = new SteeredWorker(servers, key, maxAttempts, line -> told.line(key, line));
         Thread thread = new Thread(worker, "worker " + key);
         workers.put(key, worker);
         threads.put(key, thread);
@@ -36,6 +34,6 @@ final class LocalCrew implements Crew {
     @Override
     public void kill() {
         threads.values().forEach(Thread::interrupt);
-        connections.close();
+        workers.values().forEach(SteeredWorker::close);
     }
 }

@@ -161,11 +161,10 @@ class RedisWorkLockTest {
     @Test
     void closingEndsTheWaits() {
         workers.commands().set(workers.key(), "1");
-        LockConnections connections = workers.connections(workers.address());
-        RedisWorkLock lock = new RedisWorkLock(
-                connections,
+        RedisWorkLock lock = workers.lock(
+                workers.address(),
                 new WorkLockSettings(Duration.ofHours(1), 3, Duration.ofHours(2), StatusLevel.VERBOSE),
-                Pacing.SYSTEM);
+                RedisWorkLock.Pacing.SYSTEM);
         CountDownLatch waiting = new CountDownLatch(1);
         ExecutorService thread = Executors.newSingleThreadExecutor();
         try {

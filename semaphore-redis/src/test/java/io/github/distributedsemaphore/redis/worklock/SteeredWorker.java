@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.worklock;
 
 import io.github.distributedsemaphore.SemaphoreException;
+import io.github.distributedsemaphore.redis.net.ServerSettings;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * foreign_worker.py}: "locked", "waiting", "acquired true|false", "max-attempts", "end OUTCOME"; "tick" lets the lock
  * timeout pass, "done" records the end of the job, anything else leaves it.
  */
-final class SteeredWorker implements WorkLockListener<InterruptedException>, Pacing, Runnable {
+final class SteeredWorker implements WorkLockListener<InterruptedException>, RedisWorkLock.Pacing, Runnable {
     /** Longer than any test takes. */
     static final Duration LOCK_TIMEOUT = Duration.ofMinutes(10);
 
@@ -27,11 +28,16 @@ final class SteeredWorker implements WorkLockListener<InterruptedException>, Pac
     private final AtomicLong passed = new AtomicLong();
     private volatile @Nullable WorkAttempt attempt;
 
-    SteeredWorker(LockConnections connections, String key, int maxAttempts, Consumer<String> tells) {
+    SteeredWorker(ServerSettings servers, String key, int maxAttempts, Consumer<String> tells) {
         this.lock = new RedisWorkLock(
-                connections, new WorkLockSettings(LOCK_TIMEOUT, maxAttempts, RETENTION, StatusLevel.VERBOSE), this);
+                servers, new WorkLockSettings(LOCK_TIMEOUT, maxAttempts, RETENTION, StatusLevel.VERBOSE), this);
         this.key = key;
         this.tells = tells;
+    }
+
+    /** Closes its connections. */
+    void close() {
+        lock.close();
     }
 
     void say(String word) {
@@ -93,12 +99,10 @@ final class SteeredWorker implements WorkLockListener<InterruptedException>, Pac
     }
 
     @Override
-    public boolean pause(CountDownLatch end, long nanos) throws InterruptedException {
+    public void pause(CountDownLatch end, long nanos) throws InterruptedException {
         tells.accept("waiting");
-        if (!words.take().equals("tick")) {
-            return end.getCount() == 0;
+        if (words.take().equals("tick")) {
+            passed.addAndGet(Math.max(0, nanos));
         }
-        passed.addAndGet(Math.max(0, nanos));
-        return false;
     }
 }

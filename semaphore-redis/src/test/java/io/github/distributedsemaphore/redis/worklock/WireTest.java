@@ -171,20 +171,19 @@ class WireTest {
     /** Returns what it says of the attempt. The answer to the first try is lost. */
     private boolean recorded(Duration after, Runnable meanwhile) throws InterruptedException {
         AtomicLong passed = new AtomicLong();
-        Pacing pacing = new Pacing() {
+        RedisWorkLock.Pacing pacing = new RedisWorkLock.Pacing() {
             @Override
             public long nanoTime() {
                 return passed.get();
             }
 
             @Override
-            public boolean pause(CountDownLatch end, long nanos) {
+            public void pause(CountDownLatch end, long nanos) {
                 passed.addAndGet(nanos);
-                return false;
             }
         };
-        RedisWorkLock lock = new RedisWorkLock(
-                workers.connections(losing("SET " + key + " DONE PX 3600000 GET")),
+        RedisWorkLock lock = workers.lock(
+                losing("SET " + key + " DONE PX 3600000 GET"),
                 new WorkLockSettings(SteeredWorker.LOCK_TIMEOUT, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
                 pacing);
         AtomicBoolean newest = new AtomicBoolean();
@@ -212,11 +211,11 @@ class WireTest {
     /** The end was recorded, and "nothing is recorded" was said. */
     @Test
     void afterALostAnswerNothingIsCertainAnyMore() throws InterruptedException {
-        assertThat(recordFailure((connections) -> connections.close()))
+        assertThat(recordFailure(RedisWorkLock::close))
                 .isInstanceOf(OutcomeUnknownException.class)
                 .hasMessageContaining("closed");
         happened.set(false);
-        assertThat(recordFailure(connections -> {
+        assertThat(recordFailure(lock -> {
                     workers.commands().del(key);
                     workers.commands().rpush(key, "something else");
                 }))
@@ -225,26 +224,26 @@ class WireTest {
     }
 
     /** The answer to the first try is lost. */
-    private Throwable recordFailure(Consumer<LockConnections> beforeTheNext) throws InterruptedException {
+    private Throwable recordFailure(Consumer<RedisWorkLock> beforeTheNext) throws InterruptedException {
         workers.commands().del(key);
-        LockConnections connections = workers.connections(losing("SET " + key + " DONE PX 3600000 GET"));
-        Pacing pacing = new Pacing() {
+        AtomicReference<RedisWorkLock> used = new AtomicReference<>();
+        RedisWorkLock.Pacing pacing = new RedisWorkLock.Pacing() {
             @Override
             public long nanoTime() {
                 return 0;
             }
 
             @Override
-            public boolean pause(CountDownLatch end, long nanos) {
+            public void pause(CountDownLatch end, long nanos) {
                 assertThat(workers.value()).isEqualTo("DONE");
-                beforeTheNext.accept(connections);
-                return false;
+                beforeTheNext.accept(used.get());
             }
         };
-        RedisWorkLock lock = new RedisWorkLock(
-                connections,
+        RedisWorkLock lock = workers.lock(
+                losing("SET " + key + " DONE PX 3600000 GET"),
                 new WorkLockSettings(SteeredWorker.LOCK_TIMEOUT, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
                 pacing);
+        used.set(lock);
         AtomicReference<Throwable> failure = new AtomicReference<>();
         lock.run(key, attempt -> failure.set(catchThrowable(attempt::done)));
         return failure.get();
@@ -267,7 +266,7 @@ class WireTest {
         Duration timeout = Duration.ofMillis(100);
         CommandGate gate = workers.gate((line, command, answered) -> true);
         AtomicLong passed = new AtomicLong();
-        Pacing pacing = new Pacing() {
+        RedisWorkLock.Pacing pacing = new RedisWorkLock.Pacing() {
             @Override
             public long nanoTime() {
                 return passed.get()
@@ -275,17 +274,14 @@ class WireTest {
             }
 
             @Override
-            public boolean pause(CountDownLatch end, long nanos) {
+            public void pause(CountDownLatch end, long nanos) {
                 assertThat(gate.lines()).as("looks in vain").hasSizeLessThan(10);
                 passed.addAndGet(Math.max(0, nanos));
-                return false;
             }
         };
         workers.commands().set(key, "1");
-        RedisWorkLock lock = new RedisWorkLock(
-                workers.connections(gate.uri()),
-                new WorkLockSettings(timeout, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL),
-                pacing);
+        RedisWorkLock lock = workers.lock(
+                gate.uri(), new WorkLockSettings(timeout, 3, SteeredWorker.RETENTION, StatusLevel.NORMAL), pacing);
 
         WorkOutcome outcome =
                 lock.run(key, attempt -> assertThat(workers.value()).isEqualTo("2"));

@@ -89,11 +89,14 @@ final class Workers implements AutoCloseable {
         return gate;
     }
 
-    LockConnections connections(String uri) {
-        LockConnections connections =
-                new LockConnections(ServerSettings.from(BackendUri.parse(uri), RedisWorkLock.TIMEOUT));
-        resources.add(0, connections::close);
-        return connections;
+    RedisWorkLock lock(String uri, WorkLockSettings settings, RedisWorkLock.Pacing pacing) {
+        RedisWorkLock lock = new RedisWorkLock(servers(uri), settings, pacing);
+        resources.add(0, lock::close);
+        return lock;
+    }
+
+    static ServerSettings servers(String uri) {
+        return ServerSettings.from(BackendUri.parse(uri), RedisWorkLock.TIMEOUT);
     }
 
     /** Begins to run a worker with at most three attempts. */
@@ -103,7 +106,8 @@ final class Workers implements AutoCloseable {
 
     Hired hire(String uri, int maxAttempts) {
         BlockingQueue<String> told = new LinkedBlockingQueue<>();
-        SteeredWorker worker = new SteeredWorker(connections(uri), key, maxAttempts, told::add);
+        SteeredWorker worker = new SteeredWorker(servers(uri), key, maxAttempts, told::add);
+        resources.add(0, worker::close);
         Thread thread = new Thread(worker, "worker");
         threads.add(thread);
         thread.start();
