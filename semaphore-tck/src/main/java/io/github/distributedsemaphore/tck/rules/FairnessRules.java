@@ -101,6 +101,31 @@ public abstract class FairnessRules {
         tck.assertFree(name, 3);
     }
 
+    /** What becomes free at once is enough for all but the large one, and they may be asked for in one exchange. */
+    @Test
+    @Rule("11.1")
+    void aLargeRequestBehindASmallOneIsNotOvertakenEither(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        PermitGroup held = tck.client().semaphore(name).acquire(3, tck.patience());
+        Task<Permit> first = Waiters.blocked(tck, "small request before the large one", semaphore);
+        Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(3, tck.patience()));
+        large.awaitBlocked();
+        Task<Permit> small = Waiters.blocked(tck, "later small request", semaphore);
+        long since = System.nanoTime();
+        held.close();
+        Permit permit = Waiters.served(tck, first, since, "the request before a large one was not served");
+        tck.proveNothing("a later request does not overtake the large one", () -> !small.isDone());
+        permit.release();
+        PermitGroup group = large.result();
+        assertThat(small.isDone())
+                .as("a small request was served beside a group of all three")
+                .isFalse();
+        group.close();
+        small.result().release();
+        tck.assertFree(name, 3);
+    }
+
     @Test
     @Rule("11.2")
     void aWaiterThatLeavesChangesNotTheOrderOfTheRest(TckFixture tck) throws Exception {
