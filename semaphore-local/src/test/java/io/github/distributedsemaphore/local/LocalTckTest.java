@@ -87,6 +87,17 @@ class LocalTckTest extends SemaphoreTck {
         }
 
         @Override
+        public void read(String name) {
+            try (Stream<Path> files = Files.list(of(name))) {
+                for (Path file : files.toList()) {
+                    Files.readAllBytes(file);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
         public void wipe(String name) {
             remove(name);
         }

@@ -66,7 +66,7 @@ final class CallersTime {
         timed().forEach(call -> alone.put(call, working(outage, free)));
         Caller crowd = working(outage, free);
         DistributedSemaphore before = outage.client(Outage.EAGER).semaphore(full);
-        Duration early = tck.scaled(Duration.ofSeconds(1));
+        Duration early = tck.scaled(Duration.ofSeconds(2));
         TimedCall waiter = TimedCall.start(
                 tck, "tryAcquire(maxWait) that waited before, " + outage, () -> before.tryAcquire(early));
         waiter.task().awaitBlocked();

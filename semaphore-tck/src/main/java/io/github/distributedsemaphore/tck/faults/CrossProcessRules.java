@@ -240,6 +240,12 @@ public abstract class CrossProcessRules {
             route.proxy().cut(Ending.RESET);
             held.put("after a cut", permit);
         }
+        String read = tck.create(1);
+        tck.take(tck.home().semaphore(read), 1).get(0).release();
+        tck.harness().state().ifPresent(state -> state.read(read));
+        held.put(
+                "after what is stored was read before the grant",
+                tck.take(tck.home().semaphore(read), 1).get(0));
         String destroyed = tck.create(1);
         Permit retired = tck.take(tck.home().semaphore(destroyed), 1).get(0);
         other.admin().destroy(destroyed);

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
@@ -59,20 +60,27 @@ public abstract class StallRules {
 
     @Test
     @Rule({"3.12", "2.2"})
-    void anAbortWaitsForNobody(TckFixture tck) {
-        String name = tck.create(1);
-        Route route = tck.route();
-        SemaphoreClient dying = route.client();
-        tck.take(dying.semaphore(name), 1);
-        LinkFault stall = route.proxy().stall();
-        long since = System.nanoTime();
-        dying.abort();
-        long ended = System.nanoTime();
-        stall.heal();
-        assertThat(Duration.ofNanos(ended - since - tck.stoodStill(since, ended)))
-                .as("time that an abort takes while the link is stalled")
-                .isLessThan(tck.scaled(Duration.ofSeconds(1)));
-        new Observer(tck, tck.home().semaphore(name)).awaitFree(1, "the slot of an aborted client is free");
+    void anAbortWaitsForNobodyAndNobodyWaitsOn(TckFixture tck) {
+        String name = tck.create(2);
+        // Later the client has given the request up, and asks what became of it.
+        for (Duration before : List.of(TimedCall.SOON, Outage.longerThanRequests(tck))) {
+            Route route = tck.route();
+            SemaphoreClient dying = route.client();
+            List<Permit> permits = tck.take(dying.semaphore(name), 2);
+            LinkFault stall = route.proxy().stall();
+            Attempt<ReleaseOutcome> release =
+                    Attempt.of(tck, "a release whose client is aborted after " + before, permits.get(0)::release);
+            Pause.millis(before.toMillis());
+            long since = System.nanoTime();
+            dying.abort();
+            long ended = System.nanoTime();
+            release.ended();
+            stall.heal();
+            assertThat(Duration.ofNanos(ended - since - tck.stoodStill(since, ended)))
+                    .as("time that an abort takes while the link is stalled")
+                    .isLessThan(tck.scaled(Duration.ofSeconds(1)));
+            new Observer(tck, tck.home().semaphore(name)).awaitFree(2, "the slots of an aborted client are free");
+        }
     }
 
     /** As in a process that stood still: its answer was there before the limit was lowered, and is read afterwards. */

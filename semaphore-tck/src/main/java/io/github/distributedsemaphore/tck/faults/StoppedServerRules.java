@@ -15,14 +15,14 @@ public abstract class StoppedServerRules {
 
     @Test
     @Rule("3.9")
-    void aTimeOutIsKeptWhileTheServerIsStopped(TckFixture tck) {
-        new CallersTime(tck).timeOuts(durable(Outage.ofServer(tck)));
+    void aTimeOutIsKeptWhileTheServerIsStopped(TckFixture tck) throws Exception {
+        tck.inTime(() -> new CallersTime(tck).timeOuts(durable(Outage.ofServer(tck))));
     }
 
     @Test
     @Rule("3.10")
-    void anInterruptEndsAWaitWhileTheServerIsStopped(TckFixture tck) {
-        new CallersTime(tck).interrupts(durable(Outage.ofServer(tck)));
+    void anInterruptEndsAWaitWhileTheServerIsStopped(TckFixture tck) throws Exception {
+        tck.inTime(() -> new CallersTime(tck).interrupts(durable(Outage.ofServer(tck))));
     }
 
     @Test

@@ -108,9 +108,10 @@ final class TimedCall {
         }
         tck.measure(Bound.TIMEOUT_SLACK, Math.max(0, late));
         if (late > tck.scaled(TckFixture.MOST_LATE).toNanos()) {
-            throw new AssertionError(what + " after " + event + " came "
+            String message = what + " after " + event + " came "
                     + Duration.ofNanos(late).toMillis() + " ms late, it may be "
-                    + tck.scaled(TckFixture.MOST_LATE).toMillis() + " ms; it ended with " + ended.outcome());
+                    + tck.scaled(TckFixture.MOST_LATE).toMillis() + " ms; it ended with " + ended.outcome();
+            throw tck.late(message, ended.ended());
         }
     }
 

@@ -83,7 +83,8 @@ public abstract class TrafficRules {
         Pause.millis(window.toMillis());
         long idle = said(route) - idleBefore;
         long signs = said(quiet) - quietBefore;
-        // Of signs that come in equal intervals a window may hold one more than another one that is as long. Where a connection says
+        // Of signs that come in equal intervals a window may hold one more than another one that is as long. Where a
+        // connection says
         // nothing there is no such allowance: it would be as much as renewals send.
         long perConnection = signs == 0 ? 1 : (long) Math.ceil((double) signs / connections(quiet)) + 1;
         assertThat(idle)

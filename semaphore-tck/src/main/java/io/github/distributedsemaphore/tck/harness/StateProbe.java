@@ -20,6 +20,14 @@ public interface StateProbe {
     }
 
     /**
+     * Reads all that is stored of a semaphore in this process, as an agent or a backup would. By default it does nothing, which is right
+     * where a reader shares nothing with a client, such as an open file.
+     *
+     * @param name the semaphore
+     */
+    default void read(String name) {}
+
+    /**
      * Removes all that is stored of a semaphore, as an operator or an eviction would.
      *
      * @param name the semaphore

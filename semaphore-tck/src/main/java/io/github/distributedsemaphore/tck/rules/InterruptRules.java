@@ -71,18 +71,22 @@ public abstract class InterruptRules {
                 .isInstanceOf(InterruptedException.class);
         for (WaitingCalls.Call call : blocking(OF_HOLDERS)) {
             for (int millis : MOMENTS_MILLIS) {
-                Task<Boolean> waiter = interrupted(tck, call, name, false, longer(tck));
-                waiter.awaitBlocked();
-                Pause.millis(millis == 0 ? 0 : millis + tck.random().nextInt(millis));
-                long since = System.nanoTime();
-                waiter.interrupt();
-                tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
-                assertFlag(call, waiter);
-                tck.assertWithin(Bound.OPERATION, TckFixture.MOST_LATE, since, waiter.endedAt());
+                tck.inTime(() -> endsInTime(tck, call, name, millis));
             }
         }
         held.forEach(Permit::close);
         tck.assertFree(name, 2);
+    }
+
+    private static void endsInTime(TckFixture tck, WaitingCalls.Call call, String name, int millis) {
+        Task<Boolean> waiter = interrupted(tck, call, name, false, longer(tck));
+        waiter.awaitBlocked();
+        Pause.millis(millis == 0 ? 0 : millis + tck.random().nextInt(millis));
+        long since = System.nanoTime();
+        waiter.interrupt();
+        tck.await("an interrupt ends " + call, tck.guarantees().callBound(), waiter::isDone);
+        assertFlag(call, waiter);
+        tck.assertWithin(Bound.OPERATION, TckFixture.MOST_LATE, since, waiter.endedAt());
     }
 
     @Test

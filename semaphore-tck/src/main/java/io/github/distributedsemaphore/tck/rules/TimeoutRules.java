@@ -79,7 +79,7 @@ public abstract class TimeoutRules {
         for (WaitingCalls.Call call :
                 WaitingCalls.waitingFor(WaitingCalls.For.A_PERMIT, WaitingCalls.For.A_RETIRED_HOLDER)) {
             if (call.isLimited()) {
-                failsInTime(tck, semaphore, call, wait);
+                tck.inTime(() -> failsInTime(tck, semaphore, call, wait));
             }
         }
         // What looks ever more seldom whether its wait is over may be late only after a longer one.
@@ -87,7 +87,7 @@ public abstract class TimeoutRules {
                 WaitingCalls.waitingFor(WaitingCalls.For.A_RETIRED_HOLDER).get(0);
         List<Task<Boolean>> longer = Stream.of(350, 550, 750)
                 .map(Duration::ofMillis)
-                .map(time -> tck.spawn(retired + " for " + time, () -> failsInTime(tck, semaphore, retired, time)))
+                .map(time -> tck.spawn(retired + " for " + time, () -> tck.inTime(() -> failsInTime(tck, semaphore, retired, time))))
                 .toList();
         longer.forEach(Task::result);
         held.forEach(Permit::close);

@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     private static final Duration QUIET = Duration.ofMillis(150);
     private static final Duration QUIET_FULL = Duration.ofSeconds(1);
+    private static final Duration LATELY = Duration.ofSeconds(1);
     private static final int LEAST_ROUNDS = 3;
 
     public Duration patience() {
@@ -40,6 +41,11 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     /** Returns for how many nanoseconds the machine itself stood still between two instants that have passed. */
     public long stoodStill(long from, long to) {
         return heartbeat.stoodStill(from, to);
+    }
+
+    /** Tells whether the machine stood still for more than a twentieth of the second before an instant that has passed. */
+    public boolean wasBusy(long instant) {
+        return stoodStill(instant - LATELY.toNanos(), instant) > LATELY.toNanos() / 20;
     }
 
     /** Returns for how long a permit is valid from now on, which after a grant or a renewal is a whole validity; zero if without end. */
