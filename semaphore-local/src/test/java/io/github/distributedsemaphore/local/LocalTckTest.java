@@ -87,7 +87,7 @@ class LocalTckTest extends SemaphoreTck {
         }
 
         @Override
-        public void read(String name) {
+        public void readStored(String name) {
             try (Stream<Path> files = Files.list(of(name))) {
                 for (Path file : files.toList()) {
                     Files.readAllBytes(file);

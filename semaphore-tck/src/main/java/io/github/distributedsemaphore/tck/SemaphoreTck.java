@@ -22,6 +22,7 @@ import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AccessRules;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
+import io.github.distributedsemaphore.tck.rules.ArrivalRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
 import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
@@ -167,6 +168,11 @@ public abstract class SemaphoreTck implements HarnessSource {
     @DisplayName("11 Fairness")
     @Tag("fairness")
     class Fairness extends FairnessRules {}
+
+    @Nested
+    @DisplayName("11 Arrival")
+    @Tag("arrival")
+    class Arrival extends ArrivalRules {}
 
     @Nested
     @DisplayName("12 Input")

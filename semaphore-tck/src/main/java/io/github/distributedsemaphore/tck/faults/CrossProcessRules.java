@@ -242,7 +242,7 @@ public abstract class CrossProcessRules {
         }
         String read = tck.create(1);
         tck.take(tck.home().semaphore(read), 1).get(0).release();
-        tck.harness().state().ifPresent(state -> state.read(read));
+        tck.harness().state().ifPresent(state -> state.readStored(read));
         held.put(
                 "after what is stored was read before the grant",
                 tck.take(tck.home().semaphore(read), 1).get(0));

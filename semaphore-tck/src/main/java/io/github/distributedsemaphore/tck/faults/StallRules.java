@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -205,6 +206,25 @@ public abstract class StallRules {
         } else if (!future.isCompletedExceptionally() && future.join() instanceof PermitGroup group) {
             group.close();
         }
+    }
+
+    /** What is known of one permit at once is not known of the others. */
+    @Test
+    @Rule({"4.7", "13.5"})
+    void aGroupIsReleasedWhenTheLastOfItsPermitsIs(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Route route = tck.route();
+        PermitGroup group = route.client().semaphore(name).acquire(2, tck.patience());
+        group.permits().get(0).release();
+        LinkFault stall = route.proxy().stall();
+        CompletableFuture<List<ReleaseOutcome>> released = group.releaseAsync();
+        tck.await("the link stalls the release", () -> stall.strikes() > 0);
+        tck.proveNothing("a group whose release the link holds up is not released", () -> !released.isDone());
+        stall.heal();
+        assertThat(released.get(tck.patience().toNanos(), TimeUnit.NANOSECONDS))
+                .as("the release of a group of which one permit was released")
+                .containsExactly(ReleaseOutcome.ALREADY_RELEASED, ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 2);
     }
 
     @Test

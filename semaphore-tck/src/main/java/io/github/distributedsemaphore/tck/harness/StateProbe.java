@@ -25,7 +25,7 @@ public interface StateProbe {
      *
      * @param name the semaphore
      */
-    default void read(String name) {}
+    default void readStored(String name) {}
 
     /**
      * Removes all that is stored of a semaphore, as an operator or an eviction would.

@@ -29,6 +29,7 @@ public final class SlowFirst implements ClassOrderer {
             "Resize",
             "Crowd",
             "Leaving",
+            "Arrival",
             "Async",
             "Interrupt",
             "Safety",

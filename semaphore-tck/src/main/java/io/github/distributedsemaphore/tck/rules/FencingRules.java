@@ -17,7 +17,9 @@ import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.GuardedStore;
+import io.github.distributedsemaphore.tck.watch.Outsider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -208,6 +210,30 @@ public abstract class FencingRules {
                 .as("epochs, of which the last is from after the semaphore was destroyed and created again")
                 .isSorted()
                 .doesNotHaveDuplicates();
+    }
+
+    /** What holders of an earlier semaphore leave may have an end. What the new one counts from must have none. */
+    @Test
+    @Rule("7.2")
+    void fencesGoOnRisingLongAfterASemaphoreWasCreatedAgainUnderAHolder(TckFixture tck) {
+        if (!tck.has(Capability.DURABLE_FENCING)) {
+            throw new TestAbortedException("DURABLE_FENCING is not declared");
+        }
+        String name = tck.create(2);
+        Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
+        tck.home().admin().destroy(name);
+        tck.home().admin().create(name, 2);
+        List<Long> epochs = new ArrayList<>();
+        takeAndNote(tck, tck.home().semaphore(name), epochs);
+        takeAndNote(tck, tck.home().semaphore(name), epochs);
+        Pause.millis(Outsider.later(tck).toMillis());
+        takeAndNote(tck, tck.home().semaphore(name), epochs);
+        assertThat(epochs)
+                .as("epochs of the slot that was free, of which the last is from later")
+                .isSorted()
+                .doesNotHaveDuplicates();
+        held.release();
+        tck.assertFree(name, 2);
     }
 
     @Test

@@ -87,7 +87,8 @@ public abstract class TimeoutRules {
                 WaitingCalls.waitingFor(WaitingCalls.For.A_RETIRED_HOLDER).get(0);
         List<Task<Boolean>> longer = Stream.of(350, 550, 750)
                 .map(Duration::ofMillis)
-                .map(time -> tck.spawn(retired + " for " + time, () -> tck.inTime(() -> failsInTime(tck, semaphore, retired, time))))
+                .map(time -> tck.spawn(
+                        retired + " for " + time, () -> tck.inTime(() -> failsInTime(tck, semaphore, retired, time))))
                 .toList();
         longer.forEach(Task::result);
         held.forEach(Permit::close);

@@ -63,7 +63,8 @@ public final class Outsider {
                 .orElse(Duration.ZERO);
     }
 
-    private static Duration later(TckFixture tck) {
+    /** Returns a time after which what ends by itself has ended, such as what is kept for the holders of what was destroyed. */
+    public static Duration later(TckFixture tck) {
         Duration twice =
                 tck.scaled(tck.guarantees().detectionMax()).multipliedBy(2).plus(tck.quiet());
         return tck.full() || twice.compareTo(LATER_IN_QUICK) < 0 ? twice : LATER_IN_QUICK;

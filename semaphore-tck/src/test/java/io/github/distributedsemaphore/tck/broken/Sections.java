@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.tck.harness.HarnessSource;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AccessRules;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
+import io.github.distributedsemaphore.tck.rules.ArrivalRules;
 import io.github.distributedsemaphore.tck.rules.AsyncRules;
 import io.github.distributedsemaphore.tck.rules.ClosingRules;
 import io.github.distributedsemaphore.tck.rules.ContentionRules;
@@ -65,6 +66,8 @@ final class Sections {
     }
 
     static class Administration extends AdministrationRules implements Source {}
+
+    static class Arrival extends ArrivalRules implements Source {}
 
     static class Async extends AsyncRules implements Source {}
 

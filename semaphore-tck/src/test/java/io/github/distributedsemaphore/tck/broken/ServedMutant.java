@@ -20,7 +20,7 @@ import io.github.distributedsemaphore.tck.faults.LossRules;
 import io.github.distributedsemaphore.tck.faults.RenewalRules;
 import io.github.distributedsemaphore.tck.harness.SemaphoreTckHarness;
 import io.github.distributedsemaphore.tck.rules.AdministrationRules;
-import io.github.distributedsemaphore.tck.rules.FairnessRules;
+import io.github.distributedsemaphore.tck.rules.ArrivalRules;
 import io.github.distributedsemaphore.tck.rules.InputRules;
 import io.github.distributedsemaphore.tck.rules.InspectionRules;
 import io.github.distributedsemaphore.tck.rules.LivenessRules;
@@ -179,8 +179,7 @@ enum ServedMutant implements Mutant {
     DAMAGE_ENDS_ALL_OF_A_CLIENT(InputRules.class, "12.4", "serves no other name", Variants.served(Shocking::new)),
 
     /** An order is declared, and who came last is served first. */
-    NEWEST_CLIENT_FIRST(
-            FairnessRules.class, "11.4", "were not served in the order", Variants.served(LastComeFirst::new)),
+    NEWEST_CLIENT_FIRST(ArrivalRules.class, "11.4", "were served in the order", Variants.served(LastComeFirst::new)),
 
     /** When the state was removed waiters wait on: hashicorp/consul's deleted key. */
     WIPED_STATE_LEAVES_WAITERS(
