@@ -122,6 +122,7 @@ public abstract class ArrivalRules {
             Line line = new Line(tck, clients, served, 3);
             line.has(0);
             line.has(1);
+            tck.proveNothing("those that hold one hold on", AWAY.multipliedBy(2), served::isEmpty);
             line.join(0);
             line.join(1);
             tck.proveNothing("those that hold one wait on", AWAY.multipliedBy(2), served::isEmpty);

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
@@ -26,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
@@ -148,6 +150,46 @@ public abstract class ContentionRules {
                         .isTrue();
             }
         }
+    }
+
+    /** Nobody has to wait for anybody, so that no attempt of a healthy backend may end with "unavailable". */
+    @Test
+    @Rule("2.8")
+    void manyClientsAtWorkAreNoOutage(TckFixture tck) throws Exception {
+        int clients = 8;
+        String name = tck.create(2 * clients);
+        List<SemaphoreClient> connected =
+                Stream.generate(tck::client).limit(clients).toList();
+        tck.inTime(() -> {
+            List<Task<Optional<AssertionError>>> workers = new ArrayList<>();
+            connected.forEach(client ->
+                    workers.add(tck.spawn("a client among others", () -> comesAndGoes(tck, client.semaphore(name)))));
+            for (Task<Optional<AssertionError>> worker : workers) {
+                Optional<AssertionError> failure = worker.result();
+                if (failure.isPresent()) {
+                    throw failure.get();
+                }
+            }
+        });
+        tck.assertFree(name, 2 * clients);
+    }
+
+    /** Returns what failed. */
+    private static Optional<AssertionError> comesAndGoes(TckFixture tck, DistributedSemaphore semaphore) {
+        Random random = new Random(Thread.currentThread().getId());
+        for (int unused : tck.repeat(tck.rounds(2_000, 300), Duration.ofSeconds(4))) {
+            try {
+                semaphore.tryAcquire().ifPresent(Permit::close);
+            } catch (BackendUnavailableException e) {
+                AssertionError late = tck.late(
+                        "an attempt of one of several clients failed while the backend is well: " + e,
+                        System.nanoTime());
+                late.initCause(e);
+                return Optional.of(late);
+            }
+            Pause.millis(random.nextInt(40));
+        }
+        return Optional.empty();
     }
 
     /** Refusals, grants and releases are judged together: there is one order of all calls that explains each answer. */
