@@ -123,8 +123,7 @@ public final class RedisWorkLock implements AutoCloseable {
     }
 
     /**
-     * Opens a connection for one look; the caller closes it. What only one thread ever uses, once, has no watch left over from before
-     * and no transaction of somebody else.
+     * Opens a connection, which the caller closes. Each is used once, by one thread, so it has no watch and no transaction of others.
      */
     LockConnection open(String key) {
         refuseIfClosed(key);

@@ -21,7 +21,7 @@ public interface StateProbe {
 
     /**
      * Reads all that is stored of a semaphore in this process, as an agent or a backup would. By default it does nothing, which is right
-     * where a reader shares nothing with a client, such as an open file.
+     * where reading cannot disturb a client. On files it can: to close one drops the locks that this process has on it.
      *
      * @param name the semaphore
      */

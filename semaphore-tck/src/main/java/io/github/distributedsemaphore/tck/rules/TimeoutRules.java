@@ -51,9 +51,9 @@ public abstract class TimeoutRules {
         DistributedSemaphore semaphore = tck.home().semaphore(name);
         Duration operation = tck.guarantees().callBound();
         for (int unused : tck.repeat(20, Duration.ofMillis(500))) {
-            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire()).isEmpty());
-            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire(2)).isEmpty());
-            inTime(
+            endsWithin(tck, operation, () -> assertThat(semaphore.tryAcquire()).isEmpty());
+            endsWithin(tck, operation, () -> assertThat(semaphore.tryAcquire(2)).isEmpty());
+            endsWithin(
                     tck,
                     operation,
                     () -> assertThat(semaphore.tryAcquire(Duration.ZERO)).isEmpty());
@@ -61,7 +61,7 @@ public abstract class TimeoutRules {
         held.forEach(Permit::close);
     }
 
-    private static void inTime(TckFixture tck, Duration bound, Action attempt) throws Exception {
+    private static void endsWithin(TckFixture tck, Duration bound, Action attempt) throws Exception {
         long since = System.nanoTime();
         attempt.run();
         tck.assertWithin(Bound.OPERATION, bound, System.nanoTime() - since);
@@ -152,8 +152,9 @@ public abstract class TimeoutRules {
             assertThat(permit)
                     .as("one attempt was made with a time of %s, and a permit was free", none)
                     .isPresent();
-            inTime(tck, operation, () -> assertThat(semaphore.tryAcquire(none)).isEmpty());
-            inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(none)));
+            endsWithin(
+                    tck, operation, () -> assertThat(semaphore.tryAcquire(none)).isEmpty());
+            endsWithin(tck, operation, () -> refused(name, () -> semaphore.acquire(none)));
             permit.orElseThrow().release();
             semaphore.acquire(none).release();
         }
@@ -181,8 +182,8 @@ public abstract class TimeoutRules {
                     .release();
         }
         Permit held = semaphore.acquire(tck.patience());
-        inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(1))));
-        inTime(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(999_999))));
+        endsWithin(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(1))));
+        endsWithin(tck, operation, () -> refused(name, () -> semaphore.acquire(Duration.ofNanos(999_999))));
         held.release();
         assertThat(isGrantedOnce(semaphore, Duration.ofNanos(1), operation.multipliedBy(2)))
                 .as("one of many attempts with a time of a nanosecond got the permit, which was free")

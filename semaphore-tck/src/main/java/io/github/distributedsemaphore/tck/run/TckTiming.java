@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -14,6 +15,11 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     private static final Duration QUIET = Duration.ofMillis(150);
     private static final Duration QUIET_FULL = Duration.ofSeconds(1);
     private static final Duration LATELY = Duration.ofSeconds(1);
+
+    /** A machine that lately stood still for longer is busy. */
+    private static final Duration BUSY = Duration.ofMillis(20);
+
+    private static final int TRIES = 3;
     private static final int LEAST_ROUNDS = 3;
 
     public Duration patience() {
@@ -43,9 +49,33 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
         return heartbeat.stoodStill(from, to);
     }
 
-    /** Tells whether the machine stood still for more than a twentieth of the second before an instant that has passed. */
-    public boolean wasBusy(long instant) {
-        return stoodStill(instant - LATELY.toNanos(), instant) > LATELY.toNanos() / 20;
+    /** Returns an error for what came too late at an instant that has passed. */
+    public AssertionError late(String message, long ended) {
+        Duration still = Duration.ofNanos(stoodStill(ended - LATELY.toNanos(), ended));
+        String told = message + "; in the second before, the machine stood still for " + still.toMillis() + " ms";
+        return still.compareTo(BUSY) > 0 ? new LateOnBusyMachineError(told) : new AssertionError(told);
+    }
+
+    /** Calls something again, up to three times, if it was late while the machine was busy. */
+    public void inTime(Callable<?> judged) throws Exception {
+        for (int tries = 1; ; tries++) {
+            try {
+                judged.call();
+                return;
+            } catch (LateOnBusyMachineError e) {
+                if (tries == TRIES) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static final class LateOnBusyMachineError extends AssertionError {
+        private static final long serialVersionUID = 1;
+
+        LateOnBusyMachineError(String message) {
+            super(message);
+        }
     }
 
     /** Returns for how long a permit is valid from now on, which after a grant or a renewal is a whole validity; zero if without end. */

@@ -63,7 +63,7 @@ public final class Outsider {
                 .orElse(Duration.ZERO);
     }
 
-    /** Returns a time after which what ends by itself has ended, such as what is kept for the holders of what was destroyed. */
+    /** Returns a time after which what is kept for former holders has ended: twice the detection time, in a quick run at most ten seconds. */
     public static Duration later(TckFixture tck) {
         Duration twice =
                 tck.scaled(tck.guarantees().detectionMax()).multipliedBy(2).plus(tck.quiet());
