@@ -231,7 +231,7 @@ public abstract class InspectionRules {
         }
         // More than an adapter or its backend is likely to list at a time.
         List<String> made = new ArrayList<>(List.of(one, other));
-        for (int unused : tck.repeat(tck.rounds(2_500, 600), Duration.ofSeconds(6))) {
+        for (int unused : tck.repeat(tck.rounds(1_200, 600), Duration.ofSeconds(3))) {
             made.add(tck.create(1));
         }
         assertThat(admin.names())
