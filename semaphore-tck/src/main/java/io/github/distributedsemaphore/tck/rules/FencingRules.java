@@ -19,7 +19,7 @@ import io.github.distributedsemaphore.tck.history.Workload;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.GuardedStore;
-import io.github.distributedsemaphore.tck.watch.Outsider;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -219,6 +219,8 @@ public abstract class FencingRules {
         if (!tck.has(Capability.DURABLE_FENCING)) {
             throw new TestAbortedException("DURABLE_FENCING is not declared");
         }
+        Duration later = tck.scaled(tck.guarantees().detectionMax()).multipliedBy(2);
+        LongHolds.assumeTimeFor(tck, later);
         String name = tck.create(2);
         Permit held = tck.take(tck.client().semaphore(name), 1).get(0);
         Duration validity = tck.validity(held.validUntil());
@@ -228,7 +230,7 @@ public abstract class FencingRules {
         List<Long> epochs = new ArrayList<>();
         takeAndNote(tck, tck.home().semaphore(name), epochs);
         takeAndNote(tck, tck.home().semaphore(name), epochs);
-        Pause.millis(Outsider.later(tck).toMillis());
+        Pause.millis(later.toMillis());
         takeAndNote(tck, tck.home().semaphore(name), epochs);
         // Else the slot that is taken last may be the one that was held.
         tck.abortIfStoodStill(validity, since);

@@ -63,8 +63,7 @@ public final class Outsider {
                 .orElse(Duration.ZERO);
     }
 
-    /** Returns a time after which what is kept for former holders has ended: twice the detection time, in a quick run at most ten seconds. */
-    public static Duration later(TckFixture tck) {
+    private static Duration later(TckFixture tck) {
         Duration twice =
                 tck.scaled(tck.guarantees().detectionMax()).multipliedBy(2).plus(tck.quiet());
         return tck.full() || twice.compareTo(LATER_IN_QUICK) < 0 ? twice : LATER_IN_QUICK;
