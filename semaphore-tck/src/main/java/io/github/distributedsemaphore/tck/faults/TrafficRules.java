@@ -83,9 +83,8 @@ public abstract class TrafficRules {
         Pause.millis(window.toMillis());
         long idle = said(route) - idleBefore;
         long signs = said(quiet) - quietBefore;
-        // Signs come in equal intervals, so one window may hold one more than another of the same length. A connection
-        // without signs
-        // gets no such allowance: it would hide the renewals.
+        // Signs come in equal intervals, so one window may hold one more than another of the same length.
+        // A connection without signs gets no such allowance: it would hide the renewals.
         long perConnection = signs == 0 ? 1 : (long) Math.ceil((double) signs / connections(quiet)) + 1;
         assertThat(idle)
                 .as(
