@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadFactory;
  * with is the time less these pauses; the bound stays what it is. Thread-safe.
  */
 public final class Heartbeat implements AutoCloseable {
-    private static final long PERIOD_MILLIS = 5;
+    private static final Duration PERIOD = Duration.ofMillis(5);
 
     /** A new thread takes a third of a millisecond of processor time, and every JVM of a kit has a heartbeat. */
     private static final int BEATS_PER_THREAD = 4;
@@ -27,6 +27,8 @@ public final class Heartbeat implements AutoCloseable {
     private static final long USUAL_NANOS = 1_000_000;
 
     private final Deque<Gap> gaps = new ArrayDeque<>();
+    private final Duration period;
+    private final Runnable errand;
     private final ThreadFactory hops;
     private long lastBeat = System.nanoTime();
     private int beatsSinceLateness;
@@ -47,6 +49,22 @@ public final class Heartbeat implements AutoCloseable {
     }
 
     Heartbeat(ThreadFactory hops) {
+        this(PERIOD, () -> {}, hops);
+    }
+
+    /**
+     * Starts one that has to do something at each beat. How long that takes counts as a pause.
+     *
+     * @param period how long it sleeps between two beats
+     * @param errand what it has to do, such as to ask a server; throws nothing
+     */
+    public Heartbeat(Duration period, Runnable errand) {
+        this(period, errand, hop -> new Thread(hop, "tck-heartbeat hop"));
+    }
+
+    private Heartbeat(Duration period, Runnable errand, ThreadFactory hops) {
+        this.period = period;
+        this.errand = errand;
         this.hops = hops;
         Thread thread = new Thread(this::run, "tck-heartbeat");
         thread.setDaemon(true);
@@ -56,12 +74,12 @@ public final class Heartbeat implements AutoCloseable {
     private void run() {
         try {
             while (!isOver()) {
-                long due = System.nanoTime() + PERIOD_MILLIS * 1_000_000;
-                Thread.sleep(PERIOD_MILLIS);
+                long due = System.nanoTime() + period.toNanos();
+                Thread.sleep(period.toMillis());
                 if (needsThread()) {
                     hop(due);
                 } else {
-                    beat(due);
+                    arrive(due);
                 }
             }
         } catch (InterruptedException e) {
@@ -74,10 +92,19 @@ public final class Heartbeat implements AutoCloseable {
 
     /** The end of a call passes from a timer to a worker to its caller: so does this beat, to a thread that is new each time. */
     private void hop(long due) throws InterruptedException {
-        Thread hop = hops.newThread(() -> beat(due));
+        Thread hop = hops.newThread(() -> arrive(due));
         hop.setDaemon(true);
         hop.start();
         hop.join(MOST.toMillis());
+    }
+
+    private void arrive(long due) {
+        try {
+            errand.run();
+        } finally {
+            // Or else whoever asks would wait for a beat without end.
+            beat(due);
+        }
     }
 
     private synchronized boolean isOver() {
@@ -158,7 +185,7 @@ public final class Heartbeat implements AutoCloseable {
     private synchronized void awaitBeat(long to) {
         while (lastBeat - to < 0 && !over) {
             try {
-                wait(PERIOD_MILLIS);
+                wait(PERIOD.toMillis());
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new AssertionError("interrupted", e);
