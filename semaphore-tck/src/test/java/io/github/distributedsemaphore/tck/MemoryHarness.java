@@ -46,6 +46,7 @@ public class MemoryHarness implements SemaphoreTckHarness {
         HolderInfo self = HolderInfo.ofThisProcess(spec.label());
         SemaphoreClientBuilder builder = SemaphoreClient.builder(backend(kind.apply(self)));
         wanted(spec).settings().forEach(builder::set);
+        spec.callbacks().ifPresent(builder::callbackExecutor);
         SemaphoreClient client = configured(builder).connect();
         clients.add(client);
         return client(client);

@@ -18,7 +18,7 @@ public interface SemaphoreTckHarness extends AutoCloseable {
     /**
      * Connects a new client, independent of all others: with its own connections and its own identity.
      *
-     * @param spec what it is to be like
+     * @param spec what it is to be like; {@link ClientSpec#applyTo} gives all of it to a builder
      * @return the client; the kit closes it
      */
     SemaphoreClient connect(ClientSpec spec);

@@ -1,7 +1,6 @@
 package io.github.distributedsemaphore.tck.harness;
 
 import io.github.distributedsemaphore.SemaphoreClient;
-import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import java.net.InetSocketAddress;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -45,11 +44,6 @@ public final class UriAccess implements ServerAccess {
     }
 
     static SemaphoreClient connect(String uri, ClientSpec spec) {
-        SemaphoreClientBuilder builder = SemaphoreClient.builder(spec.without(uri));
-        if (!spec.label().isEmpty()) {
-            builder.label(spec.label());
-        }
-        spec.settings().forEach(builder::set);
-        return builder.connect();
+        return spec.applyTo(SemaphoreClient.builder(spec.without(uri))).connect();
     }
 }

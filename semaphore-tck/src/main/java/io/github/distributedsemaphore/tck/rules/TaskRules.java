@@ -6,22 +6,30 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitTask;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Section 4: a task under a permit releases it, however the task ends. */
+/** Sections 4 and 10: the application's own code. A task under a permit releases it, however the task ends; callbacks run where they are to. */
 @Section
 public abstract class TaskRules {
+    private static final Duration LONG = Duration.ofSeconds(5);
+
     /** For subclasses. */
     protected TaskRules() {}
 
@@ -131,6 +139,88 @@ public abstract class TaskRules {
                     .hasCause(thrown);
             tck.assertFree(semaphore.name(), 1);
         }
+    }
+
+    /** What the client does itself, such as renewals, does not need the application's executor. */
+    @Test
+    @Rule({"10.4", "2.11"})
+    void anExecutorThatIsBusyDelaysCallbacksOnly(TckFixture tck) throws Exception {
+        Queue<Runnable> later = new ConcurrentLinkedQueue<>();
+        DistributedSemaphore semaphore = calledBackOn(tck, later::add);
+        DistributedSemaphore others = tck.home().semaphore(semaphore.name());
+        Queue<Thread> threads = new ConcurrentLinkedQueue<>();
+        for (boolean cancels : new boolean[] {false, true}) {
+            Permit held = tck.take(others, 1).get(0);
+            Duration validity = tck.validity(held.validUntil());
+            CompletableFuture<Permit> granted = semaphore.acquireAsync();
+            CompletableFuture<?> unused =
+                    granted.whenComplete((permit, failure) -> threads.add(Thread.currentThread()));
+            tck.proveNothing("nothing is granted while another client holds", later::isEmpty);
+            long since = System.nanoTime();
+            held.release();
+            tck.await("the completion of the future is given to the executor", () -> !later.isEmpty());
+            tck.proveHeld(
+                    "a permit is held while the completion of its future waits",
+                    longerThanALease(tck),
+                    validity,
+                    () -> !granted.isDone() && isFull(others));
+            if (cancels) {
+                granted.cancel(true);
+            }
+            tck.await("the executor completes the future", () -> runAll(later) && granted.isDone());
+            if (!cancels) {
+                tck.abortIfStoodStill(validity, since);
+                assertThat(granted.get().isValid())
+                        .as("isValid of a permit whose future was completed late")
+                        .isTrue();
+                assertThat(granted.get().release()).isEqualTo(ReleaseOutcome.RELEASED);
+            }
+            tck.assertFree(semaphore.name(), 1);
+        }
+        assertThat(threads)
+                .as("threads that ran what is chained to the futures; the executor runs all in this one")
+                .containsOnly(Thread.currentThread());
+    }
+
+    private static boolean isFull(DistributedSemaphore semaphore) {
+        Optional<Permit> permit = semaphore.tryAcquire();
+        permit.ifPresent(Permit::close);
+        return permit.isEmpty();
+    }
+
+    private static boolean runAll(Queue<Runnable> tasks) {
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            task.run();
+        }
+        return true;
+    }
+
+    /** Where leases are long, a moment. */
+    private static Duration longerThanALease(TckFixture tck) {
+        Duration lease =
+                tck.scaled(tck.guarantees().detectionMax()).multipliedBy(3).dividedBy(2);
+        return tck.has(Capability.LEASE) && lease.compareTo(LONG) < 0 ? lease : tck.quiet();
+    }
+
+    @Test
+    @Rule("10.4")
+    void whatAnExecutorRefusesRunsOnAThreadOfTheClient(TckFixture tck) throws Exception {
+        DistributedSemaphore semaphore = calledBackOn(tck, task -> {
+            throw new RejectedExecutionException("planned");
+        });
+        Permit held = tck.take(semaphore, 1).get(0);
+        CompletableFuture<Permit> waiting = semaphore.acquireAsync();
+        CompletableFuture<Thread> task = semaphore.withPermitAsync(
+                tck.patience(), permit -> CompletableFuture.completedFuture(Thread.currentThread()));
+        tck.proveNothing("both wait", () -> !waiting.isDone() && !task.isDone());
+        assertThat(settled(tck, held.releaseAsync())).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(settled(tck, waiting).release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(settled(tck, task)).as("the thread of the task").isNotSameAs(Thread.currentThread());
+        tck.assertFree(semaphore.name(), 1);
+    }
+
+    private static DistributedSemaphore calledBackOn(TckFixture tck, Executor executor) {
+        return tck.client(ClientSpec.plain().callingBackOn(executor)).semaphore(tck.create(1));
     }
 
     private static <T> T settled(TckFixture tck, CompletableFuture<T> future) throws Exception {
