@@ -200,6 +200,14 @@ class RightsTest {
     }
 
     @Test
+    void aPasswordWhereThereIsNoneIsRefused() {
+        String uri = redis.uri().replace("redis://", "redis://:secret@");
+        SemaphoreBackend backend =
+                redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test")));
+        assertThatThrownBy(backend::ping).isInstanceOf(BackendAccessException.class);
+    }
+
+    @Test
     void aDatabaseNeedsOneMore() {
         allow("least", documented());
         assertThatThrownBy(() -> as("least", "/1").ping()).isInstanceOf(BackendAccessException.class);

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.redis.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.redis.RedisServer;
@@ -151,6 +152,28 @@ class CommandBatchTest {
             assertThat(foreign.get()).isZero();
         } finally {
             other.shutdownNow();
+        }
+    }
+
+    /** The reply to the transaction itself says only that there were errors before it. */
+    @Test
+    void aRefusedTransactionSaysWhichOfItsCommandsWasRefused() {
+        for (int refused = 0; refused < 3; refused++) {
+            CommandBatch batch = new CommandBatch().multi();
+            for (int i = 0; i < 3; i++) {
+                if (i == refused) {
+                    batch.add(RedisVerb.HGET, key);
+                } else {
+                    batch.add(RedisVerb.HGET, key, "a");
+                }
+            }
+            batch.exec();
+            Replies replies = wire.ask(batch, soon());
+
+            assertThatExceptionOfType(RedisErrorException.class)
+                    .as("command %d refused", refused)
+                    .isThrownBy(replies::executed)
+                    .withMessageContaining("wrong number of arguments for 'hget'");
         }
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Fault;
@@ -11,20 +12,37 @@ import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
 /** Section 13: a holder whose link fails for less than its lease keeps its slot. */
 @Section
 public abstract class BriefFaultRules {
+    /** Within which a client that lost a connection has asked again. */
+    private static final Duration RECOVERY = Duration.ofMillis(1_500);
+
+    private static final Duration ARRIVAL = Duration.ofMillis(100);
+
+    /** A client that comes late to its turn may rightly be passed. */
+    private static final int TRIES = 4;
+
+    /** What delays a client for so long may cost it its turn. */
+    private static final Duration STOOD_STILL = Duration.ofMillis(20);
+
     /** For subclasses. */
     protected BriefFaultRules() {}
 
@@ -153,6 +171,64 @@ public abstract class BriefFaultRules {
         held.end();
         held.permit().close();
         tck.assertFree(name, 1);
+    }
+
+    /** Whichever of its requests fails, a client that waits comes to its place in the end. */
+    @Test
+    @Rule({"11.4", "13.2"})
+    void aClientThatLosesAnAnswerWhenItBeginsToWaitHasItsPlaceToo(TckFixture tck) {
+        if (!tck.has(Capability.ARRIVAL_ORDER)) {
+            throw new TestAbortedException("no order between clients is declared");
+        }
+        Route route = tck.route();
+        List<SemaphoreClient> clients = List.of(route.client(), tck.client(), tck.client());
+        SemaphoreClient holder = tck.client(Waiters.hinted(tck));
+        boolean struck = true;
+        for (int number = 1; struck && number <= tck.rounds(8, 4); number++) {
+            List<List<Integer>> wrong = new ArrayList<>();
+            boolean right = false;
+            for (int i = 0; i < TRIES && struck && !right; i++) {
+                String name = tck.create(1);
+                Permit held = tck.take(holder.semaphore(name), 1).get(0);
+                clients.forEach(client ->
+                        assertThat(client.semaphore(name).tryAcquire()).isEmpty());
+                LinkFault fault = route.proxy().loseAnswer(number, Ending.RESET);
+                List<Integer> served = new CopyOnWriteArrayList<>();
+                List<CompletableFuture<?>> turns = comeOneAfterTheOther(tck, name, clients, served, fault);
+                struck = fault.strikes() > 0;
+                long since = System.nanoTime();
+                held.release();
+                tck.await("all clients are served", () -> turns.stream().allMatch(CompletableFuture::isDone));
+                turns.forEach(CompletableFuture::join);
+                right = served.get(0) == 0;
+                if (struck && !right && tck.stoodStill(since, System.nanoTime()) < STOOD_STILL.toNanos()) {
+                    wrong.add(served);
+                }
+            }
+            if (!struck && number == 1) {
+                throw new FaultMissedException("a client that begins to wait needs no answer");
+            } else if (!right && wrong.size() > 1) {
+                throw new AssertionError("client 0 lost answer " + number
+                        + " when it began to wait, and in no try it was served before those that came later: "
+                        + wrong);
+            }
+        }
+    }
+
+    /** The first one comes during a fault, and the others when it has asked again. */
+    private static List<CompletableFuture<?>> comeOneAfterTheOther(
+            TckFixture tck, String name, List<SemaphoreClient> clients, List<Integer> served, LinkFault fault) {
+        List<CompletableFuture<?>> turns = new ArrayList<>();
+        for (int i = 0; i < clients.size(); i++) {
+            int client = i;
+            turns.add(clients.get(client).semaphore(name).acquireAsync().thenCompose(permit -> {
+                served.add(client);
+                return permit.releaseAsync();
+            }));
+            tck.proveNothing("nobody is served while the permit is held", i == 0 ? RECOVERY : ARRIVAL, served::isEmpty);
+            fault.heal();
+        }
+        return turns;
     }
 
     /** One of several connections may fall silent, and a renewal that waits for its answer must not use up the lease. */

@@ -13,13 +13,18 @@ import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Waiters that ride out an {@link Outage}, and those that give up after the patience that their client was given. */
 final class CallersPatience {
     /** How long a request may have been under way when an outage begins, on a busy machine. */
     private static final Duration UNDER_WAY = Duration.ofMillis(100);
+
+    /** A client takes up its semaphores one after the other when an outage ends. */
+    private static final int MORE = 5;
 
     private final TckFixture tck;
 
@@ -37,6 +42,8 @@ final class CallersPatience {
         // Some servers take half a minute to start.
         SemaphoreClient client = outage.client(Outage.EAGER.with("outagePatience", "3m"));
         SemaphoreClient another = outage.client(Outage.EAGER.with("outagePatience", "3m"));
+        List<String> free = Stream.generate(() -> outage.create(1)).limit(MORE).toList();
+        free.forEach(name -> Observer.assertWorks(tck, another.semaphore(name)));
         Duration hour = Duration.ofHours(1);
         List<TimedCall> waiters = new ArrayList<>();
         for (String name : List.of(freedMeanwhile, freedLater)) {
@@ -53,7 +60,8 @@ final class CallersPatience {
                 return true;
             });
             // They listen to nothing yet: only the tries of their client take them up again, all of them.
-            for (String name : List.of(freedMeanwhile, freedLater)) {
+            Stream<String> all = Stream.concat(Stream.of(freedMeanwhile, freedLater), free.stream());
+            for (String name : all.toList()) {
                 waiters.add(TimedCall.start(tck, "acquire() begun during " + outage, another.semaphore(name)::acquire));
             }
             Pause.millis(away.toMillis());
@@ -62,7 +70,9 @@ final class CallersPatience {
         });
         late.close();
         serveOneAfterTheOther(waiters);
-        outage.assertSettled(tck, Map.of(freedMeanwhile, 1, freedLater, 1), "waiters");
+        Map<String, Integer> limits = new HashMap<>(Map.of(freedMeanwhile, 1, freedLater, 1));
+        free.forEach(name -> limits.put(name, 1));
+        outage.assertSettled(tck, limits, "waiters");
     }
 
     /** Each caller that gets a permit gives it back, until all had one. Waiters ask again after a few seconds at the latest. */

@@ -254,6 +254,27 @@ public abstract class LossRules {
         tck.assertFree(name, 2);
     }
 
+    /** Both are of the same client and have the same slot. */
+    @Test
+    @Rule({"4.4", "6.3"})
+    void aPermitOfRemovedStateIsNotTheOneThatItsClientTakesNext(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Permit former = semaphore.acquire(tck.patience());
+        tck.state().wipe(name);
+        tck.home().admin().create(name, 1);
+        Permit next = semaphore.acquire(tck.patience());
+        assertThat(former.release())
+                .as("a release of what was removed, while its client has the slot again")
+                .isEqualTo(ReleaseOutcome.WAS_LOST);
+        assertThat(next.verify()).isEqualTo(Verification.HELD);
+        assertThat(tck.client().semaphore(name).tryAcquire())
+                .as("what another client gets of a slot that is held")
+                .isEmpty();
+        assertThat(next.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 1);
+    }
+
     @Test
     @Rule({"6.8", "12.6"})
     void whenTheStateIsRemovedHoldersLearnOfItAndWaitersDoNotHang(TckFixture tck) throws Exception {

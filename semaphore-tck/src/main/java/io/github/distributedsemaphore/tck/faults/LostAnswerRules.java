@@ -19,6 +19,7 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -326,6 +327,48 @@ public abstract class LostAnswerRules {
             tck.home().admin().create(resized, 3);
             return change(tck, losing, resized, 3, 0, "destroy", () -> admin.destroy(resized));
         });
+    }
+
+    @Test
+    @Rule({"8.12", "8.9", "13.4"})
+    void whatADestroyLeavesThatEndsMidwayIsNoPartOfWhatIsMadeNext(TckFixture tck) throws Exception {
+        if (tck.has(Capability.ATOMIC_ADMINISTRATION)) {
+            throw new TestAbortedException("ATOMIC_ADMINISTRATION is declared: no destroy ends midway");
+        }
+        Route route = tck.route();
+        SemaphoreAdmin admin = route.client().admin();
+        String name = tck.create(3);
+        admin.describe(name);
+        TckRun.Janitor janitor = new TckRun.Janitor(tck.home());
+        // There are at most as many answers as requests. A call makes its changes at its end, so the last answers come
+        // first.
+        long before = route.proxy().messages(Direction.REQUESTS);
+        admin.destroy(name);
+        int most = (int) (route.proxy().messages(Direction.REQUESTS) - before);
+        int lost = 0;
+        for (int number = most; number > 0 && lost < tck.rounds(MOST_ANSWERS, 12); number--) {
+            janitor.create(name, 3);
+            LinkFault fault = route.proxy().loseAnswer(number, Ending.RESET);
+            Attempt<Boolean> unused =
+                    Attempt.of(tck, "destroy", () -> admin.destroy(name)).ended();
+            lost += fault.heal() > 0 ? 1 : 0;
+            assertMadeAnew(tck, janitor, name, fault);
+        }
+        if (lost == 0) {
+            throw new FaultMissedException("none of at most " + most + " answers to destroy was lost");
+        }
+    }
+
+    /** Without its first slot there is no semaphore, although others may be left. */
+    private static void assertMadeAnew(TckFixture tck, TckRun.Janitor janitor, String name, LinkFault fault) {
+        if (limit(tck, name) == 0) {
+            janitor.create(name, 1);
+            assertThat(limit(tck, name))
+                    .as("limit of what was made after a destroy whose answer was lost (%s)", fault)
+                    .isEqualTo(1);
+            tck.assertFree(name, 1);
+        }
+        janitor.destroy(name);
     }
 
     private static LinkFault change(

@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.guarantees.Exposure;
 import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.tck.agent.Agent;
+import io.github.distributedsemaphore.tck.agent.AgentException;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
@@ -223,6 +224,43 @@ public abstract class PauseRules {
         agent.kill9();
         // What it has left half-made goes with the next change.
         assertThat(tck.create(1)).isNotEmpty();
+    }
+
+    /** What a call has asked for, such as a lock, may come when nobody waits for it any more. */
+    @Test
+    @Rule("3.1")
+    void aProcessThatWasStoppedAtWorkForLongerThanACallGoesOn(TckFixture tck) {
+        String name = tck.create(4);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Agent agent = tck.agent();
+        int heldUp = 0;
+        CompletableFuture<?> resizing = agent.resizeForEver(name, 1, 4);
+        for (int i = 0; i < 12 && heldUp < 3; i++) {
+            resizing = resizing.isDone() ? agent.resizeForEver(name, 1, 4) : resizing;
+            Pause.millis(20 + tck.random().nextInt(20));
+            agent.stop();
+            Attempt<Optional<Permit>> attempt = Attempt.of(
+                            tck, "tryAcquire while another process is stopped", semaphore::tryAcquire)
+                    .ended();
+            agent.resume();
+            heldUp += attempt.failed() ? 1 : 0;
+            tck.await("the process that was stopped goes on", () -> isChanged(agent, name, 4));
+            if (!attempt.failed()) {
+                attempt.value().ifPresent(PauseRules::giveBack);
+            }
+        }
+        agent.kill9();
+        assertThat(tck.create(1)).isNotEmpty();
+    }
+
+    /** A change may fail because of the stop before it. */
+    private static boolean isChanged(Agent agent, String name, int limit) {
+        try {
+            agent.resize(name, limit);
+            return true;
+        } catch (AgentException e) {
+            return false;
+        }
     }
 
     private static void requireLease(TckFixture tck) {

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
@@ -46,6 +47,8 @@ public abstract class StallRules {
 
     private static final Duration HELD_UP = Duration.ofMillis(300);
 
+    private static final Duration LONG_HELD_UP = Duration.ofMillis(900);
+
     /** At different times between request and answer. */
     private static final int CALLS_THAT_END = 6;
 
@@ -81,6 +84,41 @@ public abstract class StallRules {
                     .as("time that an abort takes while the link is stalled")
                     .isLessThan(tck.scaled(Duration.ofSeconds(1)));
             new Observer(tck, tck.home().semaphore(name)).awaitFree(2, "the slots of an aborted client are free");
+        }
+    }
+
+    /** It stands in no queue that a client goes through when it ends. */
+    @Test
+    @Rule({"3.7", "3.12", "1.8"})
+    void anAttemptThatIsUnderWayGetsNothingOfAClientThatEnds(TckFixture tck) {
+        String name = tck.create(1);
+        for (boolean closes : new boolean[] {false, true}) {
+            Route route = tck.route();
+            SemaphoreClient leaving = route.client();
+            DistributedSemaphore semaphore = leaving.semaphore(name);
+            Observer.assertWorks(tck, semaphore);
+            LinkFault stall = route.proxy().stall(Direction.ANSWERS);
+            Task<Permit> attempt = tck.spawn(
+                    "an attempt whose client ends",
+                    () -> semaphore
+                            .tryAcquire()
+                            .orElseThrow(() -> new AssertionError("refused although the permit is free")));
+            tck.await("the answer is held up", () -> stall.strikes() > 0);
+            Task<Void> end = tck.spawn("the end of a client", () -> {
+                if (closes) {
+                    leaving.close();
+                } else {
+                    leaving.stopAcquiring();
+                }
+                return null;
+            });
+            Pause.millis(HELD_UP.toMillis());
+            stall.heal();
+            tck.await("an attempt ends whose client ends", attempt::isDone);
+            attempt.failure(SemaphoreException.class);
+            tck.await("a client ends", tck.guarantees().callBound().multipliedBy(5), end::isDone);
+            new Observer(tck, tck.home().semaphore(name))
+                    .awaitFree(1, "what was granted to a client that ends is free");
         }
     }
 
@@ -293,12 +331,18 @@ public abstract class StallRules {
         Route route = tck.route();
         DistributedSemaphore slow = route.client().semaphore(name);
         Observer.assertWorks(tck, slow);
-        tck.take(tck.home().semaphore(name), 1).get(0).release();
+        Permit permitBefore = tck.take(tck.home().semaphore(name), 1).get(0);
+        Duration validity = tck.validity(permitBefore.validUntil());
+        permitBefore.release();
+        // Long, because what follows has to be done in less time. No request runs into its time-out, and no grant comes
+        // too late.
+        Duration most = tck.guarantees().callBound().dividedBy(8);
+        Duration heldUp = TckTiming.shorter(
+                LONG_HELD_UP, validity.isZero() ? most : TckTiming.shorter(most, validity.dividedBy(3)));
         Fence before;
         try (LinkFault stall = route.proxy().stall()) {
             Task<Permit> grant = tck.spawn("a grant that is held up", () -> slow.acquire(tck.patience()));
-            Pause.millis(TckTiming.shorter(HELD_UP, tck.guarantees().callBound().dividedBy(15))
-                    .toMillis());
+            Pause.millis(heldUp.toMillis());
             assertThat(stall.heal()).as("bytes that were held up").isPositive();
             Permit permit = grant.result();
             before = permit.fence();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
@@ -117,6 +118,23 @@ public abstract class ArrivalRules {
         });
     }
 
+    /** What another thread of a client tries leaves the client's place as it is. */
+    @Test
+    @Rule("11.4")
+    void anAttemptOfAnotherThreadCostsNoPlace(TckFixture tck) {
+        List<SemaphoreClient> clients = clients(tck, 4);
+        assertInOrder(
+                "clients of which 0 and 1 were refused a permit meanwhile", List.of(0, 1, 2, 3), TRIES, served -> {
+                    Line line = new Line(tck, clients, served, 1);
+                    for (int client = 0; client < 4; client++) {
+                        line.join(client);
+                    }
+                    line.assertFull(0);
+                    line.assertFull(1);
+                    return line.serve();
+                });
+    }
+
     /** A client that holds a permit may be watching the backend already. */
     @Test
     @Rule("11.4")
@@ -135,6 +153,27 @@ public abstract class ArrivalRules {
             line.join(2);
             line.join(3);
             return line.serve();
+        });
+    }
+
+    /** A client may ask for what several of its callers want in one request. */
+    @Test
+    @Rule({"11.4", "11.1"})
+    void aClientKeepsItsPlaceAlsoIfItsNextCallerWantsMore(TckFixture tck) {
+        List<SemaphoreClient> clients = clients(tck, 3);
+        assertInOrder("clients of which 0 also wants two permits", List.of(0, 1, 2), TRIES / 2, served -> {
+            Line line = new Line(tck, clients, served, 2);
+            line.join(0);
+            line.wantsMore(0, 2);
+            tck.proveNothing("both callers of 0 wait on, and it asks for both", AWAY.multipliedBy(3), served::isEmpty);
+            line.join(1);
+            line.join(2);
+            long since = System.nanoTime();
+            line.held.remove(0).release();
+            // With one permit, 1 and 2 may have their turns now or after the two for 0.
+            tck.await("somebody is served with the first permit", () -> !served.isEmpty());
+            Pause.millis(tck.quiet().toMillis());
+            return line.serve() && tck.stoodStill(since, System.nanoTime()) < STOOD_STILL.toNanos();
         });
     }
 
@@ -237,6 +276,11 @@ public abstract class ArrivalRules {
             tck.proveNothing("nobody is served while all permits are held", ARRIVAL, served::isEmpty);
         }
 
+        void wantsMore(int client, int permits) {
+            turns.add(clients.get(client).semaphore(name).acquireAsync(permits).thenCompose(PermitGroup::releaseAsync));
+            Pause.millis(ARRIVAL.toMillis());
+        }
+
         void assertFull(int client) {
             assertThat(clients.get(client).semaphore(name).tryAcquire())
                     .as("a permit while all are held")
@@ -256,7 +300,7 @@ public abstract class ArrivalRules {
             boolean calm = tck.stoodStill(since, System.nanoTime()) < STOOD_STILL.toNanos();
             turns.forEach(CompletableFuture::join);
             kept.forEach(Permit::release);
-            tck.assertFree(name, 1 + kept.size());
+            tck.assertFree(name, tck.home().admin().describe(name).orElseThrow().limit());
             return calm;
         }
     }

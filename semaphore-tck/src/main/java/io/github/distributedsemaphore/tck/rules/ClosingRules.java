@@ -24,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** Section 3: a client that is closed, or stops acquiring, ends the calls that wait. */
@@ -120,6 +121,34 @@ public abstract class ClosingRules {
                     .isInstanceOf(SemaphoreClosedException.class);
         }
         tck.assertFree(name, 1);
+    }
+
+    /** Somebody may wait for what a client does after its close. */
+    @Test
+    @Rule({"10.4", "3.7"})
+    void whatIsAskedOfAClosedClientCompletes(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        SemaphoreClient leaving = tck.client();
+        DistributedSemaphore semaphore = leaving.semaphore(name);
+        Permit held = semaphore.acquire(tck.patience());
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CountDownLatch begun = new CountDownLatch(1);
+        CompletableFuture<String> task = semaphore.withPermitAsync(tck.patience(), permit -> {
+            begun.countDown();
+            return work;
+        });
+        tck.await("an asynchronous task begins", () -> begun.getCount() == 0);
+        leaving.close();
+        work.complete("done");
+        assertThat(Waiters.joined(task, tck.patience()))
+                .as("what a task says that ended after its client was closed")
+                .isEqualTo("done");
+        CompletableFuture<ReleaseOutcome> release = held.releaseAsync();
+        tck.await("releaseAsync() of a closed client completes", release::isDone);
+        CompletableFuture<Permit> late = semaphore.acquireAsync();
+        assertThatThrownBy(() -> Waiters.joined(late, tck.patience()), "a future that is asked for after close")
+                .isInstanceOf(SemaphoreClosedException.class);
+        tck.assertFree(name, 2);
     }
 
     /** Its shutdown goes on: what is held is renewed until it is released, and the rest goes back with the close. */

@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
@@ -19,12 +21,14 @@ import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Rules of several sections about many at once: calls, clients, slots and tasks that block. */
@@ -49,6 +53,13 @@ public abstract class CrowdRules {
     private static final Duration ARRIVAL = Duration.ofMillis(20);
 
     private static final int LIMIT = 3;
+
+    /** So many wait in a line that to leave each of them a turn takes longer than a wake-up. */
+    private static final int LINE = 14;
+
+    private static final int LENGTHS = 128;
+
+    private static final Duration LENGTHS_BUDGET = Duration.ofSeconds(2);
 
     /** So long do resizes meet groups. */
     private static final Duration RESIZES = Duration.ofMillis(1_500);
@@ -102,6 +113,55 @@ public abstract class CrowdRules {
         for (CompletableFuture<Permit> attempt : attempts) {
             assertThatThrownBy(attempt::get, "one of many attempts where nothing is free")
                     .hasCauseInstanceOf(SemaphoreTimeoutException.class);
+        }
+    }
+
+    /** A backend may store what waits at the one name among what belongs to the other. */
+    @Test
+    @Rule({"2.13", "1.11"})
+    void clientsThatWaitAtANameBelowHoldUpNobody(TckFixture tck) throws Exception {
+        String above = tck.create(1);
+        // A first use sets up what a wake-up does not.
+        tck.take(tck.home().semaphore(above), 1).get(0).release();
+        List<SemaphoreClient> crowd = Stream.generate(tck::client).limit(LINE).toList();
+        for (String separator : List.of("/", ":")) {
+            String below = tck.create(above + separator + "below", 1);
+            Permit held = tck.take(tck.home().semaphore(below), 1).get(0);
+            List<CompletableFuture<Permit>> waiting = crowd.stream()
+                    .map(client -> client.semaphore(below).acquireAsync())
+                    .toList();
+            tck.proveNothing("all wait at " + below, () -> waiting.stream().noneMatch(CompletableFuture::isDone));
+            Waiters.soon(
+                            tck,
+                            tck.home().semaphore(above),
+                            "clients that wait at '" + below + "' hold up one at '" + above + "'")
+                    .release();
+            waiting.forEach(future -> future.cancel(true));
+            held.release();
+            tck.assertFree(below, 1);
+        }
+        tck.assertFree(above, 1);
+    }
+
+    /** Requests of any length are written and read alike. In random order, because some backends have time for a few only. */
+    @Test
+    @Rule("12.1")
+    void namesOfAnyLengthWork(TckFixture tck) {
+        int most =
+                tck.guarantees().maxNameBytes() - tck.uniqueName("x".repeat(10)).length();
+        List<Integer> lengths = new ArrayList<>(
+                IntStream.range(0, Math.min(LENGTHS, most)).boxed().toList());
+        Collections.shuffle(lengths, tck.random());
+        for (int round : tck.repeat(lengths.size(), LENGTHS_BUDGET)) {
+            String name = tck.create(tck.uniqueName("x".repeat(lengths.get(round))), 2);
+            List<Permit> permits = tck.take(tck.home().semaphore(name), 2);
+            assertThat(tck.home().admin().describe(name).orElseThrow().holders())
+                    .as("holders of '%s'", name)
+                    .hasSize(2);
+            for (Permit permit : permits) {
+                assertThat(permit.verify()).as("a permit of '%s'", name).isEqualTo(Verification.HELD);
+                assertThat(permit.release()).as("release of '%s'", name).isEqualTo(ReleaseOutcome.RELEASED);
+            }
         }
     }
 
@@ -263,6 +323,7 @@ public abstract class CrowdRules {
                 assertThat(other.tryAcquire()).as("one more of %s", many).isEmpty();
             }
         }
-        all.close();
+        Task<Boolean> close = tck.spawn("closing a large group", all::close);
+        tck.await("a large group can be closed", close::isDone);
     }
 }
