@@ -13,12 +13,19 @@ import org.junit.jupiter.api.io.TempDir;
 class PlantedBugsTest {
     private static final List<PlantedBug> BUGS = List.of(
             in(
-                    "a place that was served is not given up",
-                    "2.7",
-                    "of one thread, beside a client of",
+                    "a place for which there was no session is never made",
+                    "11.4",
+                    "client 0 lost answer",
                     "SessionPool.java",
-                    "holders.put(hold, session); place = session == place ? null : place;",
-                    "holders.put(hold, session);"),
+                    "if (taken == null) { placed(null, 0); }",
+                    ""),
+            in(
+                    "those that wait at a name below count as waiting above it",
+                    "2.13",
+                    "hold up one at",
+                    "PrefixReader.java",
+                    "} else if (last.indexOf('/') < 0 && !session.isEmpty()) {",
+                    "} else if (!session.isEmpty()) {"),
             in(
                     "an attempt is refused by what was seen a while ago",
                     "8.15",

@@ -176,7 +176,14 @@ class PlantedBugsTest {
                     Held one = held.get(hold.slot());
                     if (one == null || !one.session().equals(session)) { refused = true; return false; }
                     held.remove(hold.slot());
-                    """));
+                    """),
+            support(
+                    "a place says what the last caller wants",
+                    "11.4",
+                    "clients of which 0 also wants two permits",
+                    "CasSession.java",
+                    "if (goesOn && answer == Answer.FULL && !waits) {",
+                    "if (goesOn && answer == Answer.FULL) {"));
 
     @TempDir
     Path folder;

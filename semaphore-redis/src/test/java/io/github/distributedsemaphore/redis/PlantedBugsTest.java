@@ -73,8 +73,8 @@ class PlantedBugsTest {
                     "7.2",
                     "epoch after a fail-over",
                     "Reconciliation.java",
-                    "return note != null && note.base() != base;",
-                    "return note != null && note.base() < 0;"),
+                    "(damaged || used || isOfFormerServer(note, base) ?",
+                    "(damaged ?"),
             in(
                     "of many slots that were removed a part of the others is seen",
                     "8.6",
@@ -148,13 +148,6 @@ class PlantedBugsTest {
                     "ask |= head != null && !head.isAttempted();",
                     "ask |= head == null && ask;"),
             engine(
-                    "the next in the queue are not asked for when a request was larger than the limit",
-                    "11.2",
-                    "those behind a request that is larger than the limit",
-                    "Exchanges.java",
-                    ": Failures.missing(name)); work.ask();",
-                    ": Failures.missing(name));"),
-            engine(
                     "what was granted to a call that has ended is kept",
                     "3.6",
                     "the grants to cancelled calls kept a slot",
@@ -223,7 +216,35 @@ class PlantedBugsTest {
                     "a client that was idle for",
                     "ArmedWire.java",
                     "tell(batch); view = known.unwatched();",
-                    "tell(batch);"));
+                    "tell(batch);"),
+            in(
+                    "an attempt gives up the place of those that wait",
+                    "11.4",
+                    "were refused a permit meanwhile",
+                    "Planner.java",
+                    "boolean stays = waits && (unserved || !attempt.isForWaiters());",
+                    "boolean stays = waits && unserved;"),
+            in(
+                    "no room is made for the end of a word",
+                    "12.1",
+                    "the request was lost on its way",
+                    "net/CommandBatch.java",
+                    "makeRoom(word.length + 2);",
+                    "makeRoom(word.length);"),
+            engine(
+                    "an attempt that is under way is granted when its client stops acquiring",
+                    "3.7",
+                    "where it must fail with SemaphoreException",
+                    "Slots.java",
+                    "if (sure && !call.isDone() && refusal == null) {",
+                    "if (sure && !call.isDone()) {"),
+            engine(
+                    "when an outage ends, one more of the semaphores of a client is tried again",
+                    "3.13",
+                    "a waiter is served when the backend is back",
+                    "Outage.java",
+                    "waiting.remove().task(); if (!waiting.isEmpty()) { arm(waiting.element()); }",
+                    "waiting.remove().task(); if (failures > 0 && !waiting.isEmpty()) { arm(waiting.element()); }"));
 
     @TempDir
     Path folder;
