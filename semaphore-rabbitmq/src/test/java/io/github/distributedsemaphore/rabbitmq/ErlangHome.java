@@ -74,7 +74,8 @@ final class ErlangHome implements AutoCloseable {
     public void close() {
         if (OPEN.remove(this)) {
             processes.forEach(Process::destroyForcibly);
-            processes.forEach(process -> process.onExit().join());
+            // One that was started meanwhile is killed here.
+            processes.forEach(process -> process.destroyForcibly().onExit().join());
             ProcessServer.delete(folder);
         }
     }
