@@ -42,13 +42,6 @@ class PlantedBugsTest {
                     "if (one.end() > clock && held.put",
                     "if (one.end() > now && held.put"),
             support(
-                    "epochs run ahead of the clock by what an answer took",
-                    "7.2",
-                    "granted while the link stalled",
-                    "CasRow.java",
-                    "long first = Math.max(lastEpoch + 1, earliest * EPOCHS_PER_MILLI);",
-                    "long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);"),
-            support(
                     "a grant that is found out later is not extended",
                     "5.4",
                     "how long a holder said to be valid",

@@ -121,8 +121,6 @@ public abstract class CrowdRules {
     @Rule({"2.13", "1.11"})
     void clientsThatWaitAtANameBelowHoldUpNobody(TckFixture tck) throws Exception {
         String above = tck.create(1);
-        // A first use sets up what a wake-up does not.
-        tck.take(tck.home().semaphore(above), 1).get(0).release();
         List<SemaphoreClient> crowd = Stream.generate(tck::client).limit(LINE).toList();
         for (String separator : List.of("/", ":")) {
             String below = tck.create(above + separator + "below", 1);
@@ -131,9 +129,12 @@ public abstract class CrowdRules {
                     .map(client -> client.semaphore(below).acquireAsync())
                     .toList();
             tck.proveNothing("all wait at " + below, () -> waiting.stream().noneMatch(CompletableFuture::isDone));
+            // It is connected, and meets this name for the first time.
+            SemaphoreClient client = tck.client();
+            tck.take(client.semaphore(tck.create(1)), 1).get(0).release();
             Waiters.soon(
                             tck,
-                            tck.home().semaphore(above),
+                            client.semaphore(above),
                             "clients that wait at '" + below + "' hold up one at '" + above + "'")
                     .release();
             waiting.forEach(future -> future.cancel(true));
