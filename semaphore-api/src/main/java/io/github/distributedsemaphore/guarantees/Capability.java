@@ -34,8 +34,8 @@ public enum Capability {
      */
     ATOMIC_ADMINISTRATION,
     /**
-     * Clients that wait for one permit each are served in the order in which they began to wait. There are exceptions. A client that
-     * does not take its permit within some milliseconds may be passed. Clients that begin to wait within a second of each other may
+     * Clients that wait for the same number of permits each are served in the order in which they began to wait. There are exceptions. A
+     * client that does not take its permit within some milliseconds may be passed. Clients that begin to wait within a second of each other may
      * change places, and so may those behind the first eight. A client that was cut off may lose its place. A client that was just
      * served may be served again for some milliseconds. A call that does not wait may go ahead. Absent: there is no order between clients.
      */

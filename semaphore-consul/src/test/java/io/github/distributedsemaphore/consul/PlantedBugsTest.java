@@ -39,7 +39,14 @@ class PlantedBugsTest {
                     "through any plan of changes",
                     "ConsulAdmin.java",
                     "if (!view.exists() && lock != null && !lock.destroyed()) {",
-                    "if (!view.exists() && lock != null) {"));
+                    "if (!view.exists() && lock != null) {"),
+            in(
+                    "what is missing or too much is refused by what was seen a while ago",
+                    "8.5",
+                    "can never be granted",
+                    "ExchangePlan.java",
+                    "refusesForGood || verdicts.stream().anyMatch(verdict -> verdict instanceof Answer && verdict != Answer.FULL);",
+                    "refusesForGood;"));
 
     @TempDir
     Path folder;

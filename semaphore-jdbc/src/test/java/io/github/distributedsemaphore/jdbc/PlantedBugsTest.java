@@ -176,7 +176,23 @@ class PlantedBugsTest {
                     "clients of which 0 also wants two permits",
                     "CasSession.java",
                     "if (goesOn && answer == Answer.FULL && !waits) {",
-                    "if (goesOn && answer == Answer.FULL) {"));
+                    "if (goesOn && answer == Answer.FULL) {"),
+            support(
+                    "a grant to another thread gives up the place",
+                    "11.4",
+                    "of which 0 was granted one meanwhile",
+                    "CasRow.java",
+                    "if (waits) { leave(session); }",
+                    "leave(session);"),
+            support(
+                    "epochs run ahead of the clock, and nothing stays of what was destroyed",
+                    "7.2",
+                    "granted while the link stalled",
+                    "CasRow.java",
+                    "long first = Math.max(lastEpoch + 1, earliest * EPOCHS_PER_MILLI);",
+                    "long first = Math.max(lastEpoch + 1, now * EPOCHS_PER_MILLI);",
+                    "if (isGone() && millisAheadOfClock() == 0) { return",
+                    "if (isGone()) { return"));
 
     @TempDir
     Path folder;

@@ -370,7 +370,14 @@ class PlantedBugsTest {
                         java.util.concurrent.locks.LockSupport.parkNanos(until - environment.nanoTime());
                     }
                     interrupted |= Thread.interrupted();
-                    """));
+                    """),
+            in(
+                    "the record of a holder has no room for a long label",
+                    "12.2",
+                    "the holders, with their labels",
+                    "SlotTable.java",
+                    "private static final int HOLDER = 1024;",
+                    "private static final int HOLDER = 512;"));
 
     @TempDir
     Path folder;

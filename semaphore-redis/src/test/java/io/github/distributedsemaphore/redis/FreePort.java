@@ -4,13 +4,9 @@ import io.github.distributedsemaphore.tck.link.FreePorts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.util.concurrent.ThreadLocalRandom;
 
 /** Ports of the loopback address that nobody listens at, for servers of tests. */
 final class FreePort {
-    /** As for {@link FreePorts}, also for the port that belongs to it: below those that systems give to outgoing connections. */
-    private static final int LOWEST = 12_000;
-
     private static final int BUS = 10_000;
 
     private FreePort() {}
@@ -21,12 +17,11 @@ final class FreePort {
 
     /** For a node of a cluster, which talks to the others 10,000 above it; before Redis 7.0 that cannot be chosen. */
     static int ofNode() {
-        while (true) {
-            int port = LOWEST + ThreadLocalRandom.current().nextInt(BUS);
-            if (isFree(port) && isFree(port + BUS)) {
-                return port;
-            }
+        int port = any();
+        while (!isFree(port + BUS)) {
+            port = any();
         }
+        return port;
     }
 
     private static boolean isFree(int port) {

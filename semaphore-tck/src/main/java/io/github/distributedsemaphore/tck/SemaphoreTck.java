@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.tck.faults.ErrorRules;
 import io.github.distributedsemaphore.tck.faults.FailOverRules;
 import io.github.distributedsemaphore.tck.faults.IsolationRules;
 import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.faults.LostAdministrationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.OutageRules;
 import io.github.distributedsemaphore.tck.faults.PauseRules;
@@ -220,6 +221,12 @@ public abstract class SemaphoreTck implements HarnessSource {
     @Tag("lost-answer")
     @Tag("link")
     class LostAnswer extends LostAnswerRules {}
+
+    @Nested
+    @DisplayName("8 Lost answers to administration")
+    @Tag("lost-answer")
+    @Tag("link")
+    class LostAdministration extends LostAdministrationRules {}
 
     @Nested
     @DisplayName("13 Cut link")

@@ -16,6 +16,7 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;

@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.WaitingCalls;

@@ -22,6 +22,7 @@ import io.github.distributedsemaphore.tck.harness.HookMissingException;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;

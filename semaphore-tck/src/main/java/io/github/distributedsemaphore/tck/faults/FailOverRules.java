@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.tck.harness.ServerControl;
 import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.net.InetSocketAddress;

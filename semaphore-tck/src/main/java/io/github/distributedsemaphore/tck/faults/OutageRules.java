@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import java.time.Duration;
 import java.util.List;

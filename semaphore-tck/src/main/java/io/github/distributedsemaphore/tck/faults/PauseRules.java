@@ -20,6 +20,7 @@ import io.github.distributedsemaphore.tck.history.Sometimes;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.GuardedStore;
 import java.time.Duration;
 import java.util.List;

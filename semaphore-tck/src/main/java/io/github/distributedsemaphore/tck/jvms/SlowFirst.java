@@ -21,6 +21,7 @@ public final class SlowFirst implements ClassOrderer {
             "Pause",
             "Traffic",
             "LostAnswer",
+            "LostAdministration",
             "Input",
             "Loss",
             "Renewal",

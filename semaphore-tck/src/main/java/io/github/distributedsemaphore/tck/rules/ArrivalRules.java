@@ -16,8 +16,10 @@ import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -132,6 +134,28 @@ public abstract class ArrivalRules {
                     line.assertFull(0);
                     line.assertFull(1);
                     return line.serve();
+                });
+    }
+
+    /** A client that is granted one permit goes on waiting for two. */
+    @Test
+    @Rule("11.4")
+    void aGrantToAnotherThreadCostsNoPlace(TckFixture tck) {
+        List<SemaphoreClient> clients = clients(tck, 3);
+        assertInOrder(
+                "clients that waited for two permits, of which 0 was granted one meanwhile,",
+                List.of(0, 1, 2),
+                TRIES,
+                served -> {
+                    Line line = new Line(tck, clients, served, 2);
+                    line.held.remove(0).release();
+                    for (int client = 0; client < 3; client++) {
+                        line.waitsForTwo(client);
+                    }
+                    Optional<Permit> granted =
+                            clients.get(0).semaphore(line.name).tryAcquire();
+                    granted.ifPresent(Permit::release);
+                    return line.serve() && granted.isPresent();
                 });
     }
 
@@ -263,17 +287,36 @@ public abstract class ArrivalRules {
         }
 
         void waits(int client) {
+            arrives(client, semaphore -> {
+                waiting.add(semaphore.acquireAsync());
+                return waiting.get(waiting.size() - 1).thenCompose(permit -> {
+                    served.add(client);
+                    return permit.releaseAsync();
+                });
+            });
+        }
+
+        /** One permit may be free. */
+        void waitsForTwo(int client) {
+            assertThat(clients.get(client).semaphore(name).tryAcquire(2))
+                    .as("two permits while one is held")
+                    .isEmpty();
+            arrives(
+                    client,
+                    semaphore -> semaphore.acquireAsync(2).thenCompose(group -> {
+                        served.add(client);
+                        return group.releaseAsync();
+                    }));
+        }
+
+        private void arrives(int client, Function<DistributedSemaphore, CompletableFuture<?>> call) {
             DistributedSemaphore semaphore = clients.get(client).semaphore(name);
             long asked = semaphore.statistics().exchanges();
-            waiting.add(semaphore.acquireAsync());
-            turns.add(waiting.get(waiting.size() - 1).thenCompose(permit -> {
-                served.add(client);
-                return permit.releaseAsync();
-            }));
+            turns.add(call.apply(semaphore));
             tck.await(
                     "the backend was asked for client " + client,
                     () -> semaphore.statistics().exchanges() > asked);
-            tck.proveNothing("nobody is served while all permits are held", ARRIVAL, served::isEmpty);
+            tck.proveNothing("nobody is served while too much is held", ARRIVAL, served::isEmpty);
         }
 
         void wantsMore(int client, int permits) {

@@ -33,6 +33,34 @@ final class HostileNames {
     private static final List<String> BEGINNINGS =
             List.of("\u00e9", "\u8a9e".repeat(25), "\ud83d\ude00", "%", ".", "-", "~", "\ufffd");
 
+    /** What means something to a store, a shell, a program or a reader. */
+    static final List<String> WORDS = List.of(
+            "/",
+            "..",
+            "../x",
+            "a/../b",
+            "*",
+            "#",
+            "{x}",
+            "%2F",
+            "%",
+            "?a=b&c",
+            "a\r\nSET x 1",
+            "a\r\nSET x 2",
+            "tab\there",
+            "nul\0nul",
+            "nul\0null",
+            "'quote\"",
+            "back\\slash",
+            "emoji \uD83D\uDD12",
+            "${jndi:x}",
+            "{}",
+            "<b>",
+            "a:b",
+            "CON",
+            "-rf",
+            "\u202Eright to left");
+
     private HostileNames() {}
 
     /** Names with hostile characters behind a text, and before it. */

@@ -1,10 +1,12 @@
 package io.github.distributedsemaphore.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.Verification;
@@ -29,13 +31,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Section 1: never more than the limit. */
+/** Section 1, never more than the limit, and rules of section 8 about a client whose knowledge is old. */
 @Section
 public abstract class SafetyRules {
     private static final Duration BUDGET = Duration.ofMillis(1_500);
 
     /** A moment, and longer than clients keep what they watch while they are idle. */
     private static final List<Integer> IDLE_MILLIS = List.of(20, 700, 5_000);
+
+    private static final int A_MOMENT_MILLIS = 20;
 
     /** For subclasses. */
     protected SafetyRules() {}
@@ -120,6 +124,28 @@ public abstract class SafetyRules {
             held.forEach(Permit::close);
             tck.assertFree(name, 1);
         });
+    }
+
+    /** A client may go by what it has just heard of a semaphore, but not when it refuses a call for good. */
+    @Test
+    @Rule({"8.5", "8.12"})
+    void noCallIsRefusedForWhatWasTrueBeforeAChange(TckFixture tck) throws Exception {
+        SemaphoreClient client = tck.client();
+        SemaphoreAdmin admin = tck.home().admin();
+        for (int unused : tck.repeat(100, BUDGET)) {
+            String name = tck.create(2);
+            DistributedSemaphore semaphore = client.semaphore(name);
+            Permit held = tck.take(semaphore, 1).get(0);
+            admin.resize(name, 4);
+            semaphore.acquire(3, tck.patience()).close();
+            admin.destroy(name);
+            Pause.millis(A_MOMENT_MILLIS);
+            admin.create(name, 2);
+            assertThatCode(() -> semaphore.tryAcquire().ifPresent(Permit::close))
+                    .as("a try at a semaphore that has just been created again")
+                    .doesNotThrowAnyException();
+            held.release();
+        }
     }
 
     @Test

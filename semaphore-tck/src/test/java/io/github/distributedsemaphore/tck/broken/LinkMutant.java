@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.tck.faults.BriefFaultRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
 import io.github.distributedsemaphore.tck.faults.IsolationRules;
+import io.github.distributedsemaphore.tck.faults.LostAdministrationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.StallRules;
 import io.github.distributedsemaphore.tck.faults.TrafficRules;
@@ -56,21 +57,24 @@ enum LinkMutant implements Mutant {
 
     /** What was done is said not to have been. */
     ADMINISTRATION_CLAIMS_TO_HAVE_FAILED(
-            LostAnswerRules.class,
+            LostAdministrationRules.class,
             "8.9",
             "of which was said that it changed nothing",
             LinkVariants.linked(BrokenLinks.Certain::new)),
 
     /** A change takes two steps, and what comes after a lost answer is not done. */
     ADMINISTRATION_STOPS_HALF_WAY(
-            LostAnswerRules.class,
+            LostAdministrationRules.class,
             "8.9",
             "where ATOMIC_ADMINISTRATION is declared",
             LinkVariants.served(LinkVariants.HalfWay::new)),
 
     /** A repeated request adds once more: hazelcast's RetriedIncreasePermitsAppliedOnlyOnce. */
     RESIZES_ADD_UP(
-            LostAnswerRules.class, "8.9", "limit after a resize", LinkVariants.served(LinkVariants.Growing::new)),
+            LostAdministrationRules.class,
+            "8.9",
+            "limit after a resize",
+            LinkVariants.served(LinkVariants.Growing::new)),
 
     /** One cut, and the client never works again. */
     BROKEN_CONNECTIONS_ARE_KEPT(

@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.tck.faults.ErrorRules;
 import io.github.distributedsemaphore.tck.faults.FailOverRules;
 import io.github.distributedsemaphore.tck.faults.IsolationRules;
 import io.github.distributedsemaphore.tck.faults.LossRules;
+import io.github.distributedsemaphore.tck.faults.LostAdministrationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.OutageRules;
 import io.github.distributedsemaphore.tck.faults.RenewalRules;
@@ -108,6 +109,8 @@ final class Sections {
     static class Verification extends VerificationRules implements Source {}
 
     static class LostAnswer extends LostAnswerRules implements Source {}
+
+    static class LostAdministration extends LostAdministrationRules implements Source {}
 
     static class Cut extends CutRules implements Source {}
 

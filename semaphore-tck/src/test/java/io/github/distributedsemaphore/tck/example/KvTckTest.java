@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.tck.example;
 import io.github.distributedsemaphore.tck.faults.CrashRules;
 import io.github.distributedsemaphore.tck.faults.CrossProcessRules;
 import io.github.distributedsemaphore.tck.faults.CutRules;
+import io.github.distributedsemaphore.tck.faults.LostAdministrationRules;
 import io.github.distributedsemaphore.tck.faults.LostAnswerRules;
 import io.github.distributedsemaphore.tck.faults.WakeUpRules;
 import io.github.distributedsemaphore.tck.fixture.Section;
@@ -82,6 +83,9 @@ class KvTckTest implements HarnessSource {
 
     @Nested
     class LostAnswer extends LostAnswerRules {}
+
+    @Nested
+    class LostAdministration extends LostAdministrationRules {}
 
     @Nested
     class Cut extends CutRules {}

@@ -1,4 +1,4 @@
-package io.github.distributedsemaphore.tck.faults;
+package io.github.distributedsemaphore.tck.watch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> what it returns
  */
-final class Attempt<T> {
+public final class Attempt<T> {
     private final TckFixture tck;
     private final String what;
     private final Task<Ending<T>> task;
@@ -38,47 +38,49 @@ final class Attempt<T> {
     }
 
     /** Starts a call. */
-    static <T> Attempt<T> of(TckFixture tck, String what, Callable<T> call) {
+    public static <T> Attempt<T> of(TckFixture tck, String what, Callable<T> call) {
         return new Attempt<>(tck, what, call);
     }
 
     /** Waits for the end, which must come within the operation bound. */
-    Attempt<T> ended() {
+    public Attempt<T> ended() {
         return endedWithin(tck.guarantees().callBound());
     }
 
     /** Waits for the end, which must come within a bound that is multiplied by the time-out factor. */
-    Attempt<T> endedWithin(Duration bound) {
+    public Attempt<T> endedWithin(Duration bound) {
         String ends = what + " ends within " + bound + " although the backend does not answer";
         tck.await(ends, bound, begun, task::isDone);
         return this;
     }
 
     /** Waits until the call seems to wait for something. */
-    void awaitBlocked() {
+    public void awaitBlocked() {
         task.awaitBlocked();
     }
 
-    boolean isDone() {
+    /** Returns whether the call has ended. */
+    public boolean isDone() {
         return task.isDone();
     }
 
-    /** How long ago the call was made. */
-    long nanos() {
+    /** Returns how long ago the call was made, in nanoseconds. */
+    public long nanos() {
         return System.nanoTime() - begun;
     }
 
-    boolean failed() {
+    /** Returns whether the call, which must have ended, failed. */
+    public boolean failed() {
         return task.result().failure() != null;
     }
 
-    /** Whether the call ended with the word that nothing was changed. */
-    boolean certainlyChangedNothing() {
+    /** Returns whether the call, which must have ended, failed with the word that nothing was changed. */
+    public boolean certainlyChangedNothing() {
         return task.result().failure() instanceof BackendUnavailableException;
     }
 
     /** Returns the failure of a call that must fail, and that says what it was about. */
-    SemaphoreException failure(String semaphore) {
+    public SemaphoreException failure(String semaphore) {
         SemaphoreException failure = task.result().failure();
         if (failure == null) {
             throw new AssertionError(what + " returned " + task.result().value()
@@ -97,7 +99,7 @@ final class Attempt<T> {
     }
 
     /** Returns the result of a call that has not failed. */
-    T value() {
+    public T value() {
         Ending<T> ending = task.result();
         T value = ending.value();
         if (value == null) {
