@@ -178,6 +178,20 @@ class ChannelsTest {
         }
     }
 
+    /** To ask the holders who they are takes a channel. */
+    @Test
+    void looksAtHoldersLeaveNoChannelOpen() {
+        BackendSession holding = admin.open(name, new Rabbit.News());
+        Rabbit.takeOne(holding);
+        assertThat(admin.admin().describe(name)).isPresent();
+        int before = channels("semaphore probes");
+        for (int round = 0; round < ROUNDS; round++) {
+            assertThat(admin.admin().describe(name)).isPresent();
+        }
+        await().untilAsserted(() -> assertThat(channels("semaphore probes")).isLessThanOrEqualTo(before));
+        holding.close();
+    }
+
     @Test
     void aSubscriptionThatIsAnsweredLateDoesNotCostTheConnectionOfOthers() throws Exception {
         BackendSession holding = admin.open(name, new Rabbit.News());

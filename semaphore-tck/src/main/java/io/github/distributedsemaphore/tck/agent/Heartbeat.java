@@ -141,6 +141,18 @@ public final class Heartbeat implements AutoCloseable {
     }
 
     /**
+     * Says for how long nothing ran at a stretch.
+     *
+     * @param from since when, as {@link System#nanoTime} says; at most five minutes ago
+     * @param to until when; this has passed
+     * @return the nanoseconds of the longest pause
+     */
+    public synchronized long longestPause(long from, long to) {
+        awaitBeat(to);
+        return gaps.stream().mapToLong(gap -> gap.within(from, to)).max().orElse(0);
+    }
+
+    /**
      * Says how much of the worst stretch of that length the machine stood still.
      *
      * @param time the length of the stretch

@@ -84,13 +84,15 @@ public record TckTiming(TckSettings settings, Heartbeat heartbeat) {
     }
 
     /**
-     * Tells whether the machine stood still for so long that a permit may be lost: for half of its validity, at a stretch or in many
-     * short pauses. A shorter delay does no harm: the renewals still come in time. What has no validity is not lost by a pause.
+     * Tells whether the machine stood still for so long that a permit may be lost: at a stretch for half of its validity, or for two
+     * thirds of it in many short pauses. A shorter delay does no harm: the renewals still come in time. What has no validity is not
+     * lost by a pause.
      */
     public boolean mayLose(Duration validity, long from, long to) {
         return !validity.isZero()
-                && heartbeat.mostStoodStill(validity, from, to)
-                        > validity.dividedBy(2).toNanos();
+                && (heartbeat.longestPause(from, to) > validity.dividedBy(2).toNanos()
+                        || heartbeat.mostStoodStill(validity, from, to)
+                                > validity.multipliedBy(2).dividedBy(3).toNanos());
     }
 
     /**

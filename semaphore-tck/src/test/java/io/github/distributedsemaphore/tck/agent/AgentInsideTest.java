@@ -38,12 +38,14 @@ class AgentInsideTest {
     }
 
     @Test
-    void manyShortPausesAreAsBadAsALongOne() {
+    void shortPausesThatLeaveNextToNoTimeAreAsBadAsALongOne() {
         try (Heartbeat heartbeat = new Heartbeat(hop -> new Thread(() -> late(hop), "tck-heartbeat hop"))) {
             TckTiming timing = timing(heartbeat);
             long from = System.nanoTime();
             Pause.millis(20 * LATE.toMillis());
             long to = System.nanoTime();
+            assertThat(heartbeat.longestPause(from, to))
+                    .isBetween(LATE.toNanos(), heartbeat.stoodStill(from, to) - LATE.toNanos());
             assertThat(timing.mayLose(LATE, from, to)).isTrue();
             assertThat(timing.mayLose(LATE.multipliedBy(10), from, to)).isTrue();
             assertThat(timing.mayLose(LATE.multipliedBy(100), from, to)).isFalse();
