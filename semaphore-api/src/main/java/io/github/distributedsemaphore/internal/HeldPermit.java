@@ -12,6 +12,7 @@ import io.github.distributedsemaphore.Verification;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -150,6 +151,16 @@ public final class HeldPermit implements Permit {
         }
     }
 
+    /**
+     * Returns how a permit was lost, also before its listeners are told. Thread-safe, does not block.
+     *
+     * @param permit the permit
+     * @return empty if it is not lost, as far as its client knows, or of another origin
+     */
+    public static Optional<PermitLoss> knownLoss(Permit permit) {
+        return permit instanceof HeldPermit held ? held.listeners.loss() : Optional.empty();
+    }
+
     @Override
     public ReleaseOutcome release() {
         return owner.release(List.of(this)).get(0).outcome();
@@ -202,6 +213,10 @@ public final class HeldPermit implements Permit {
             if (!listeners.isEmpty()) {
                 listeners.removeIf(one -> one == listener);
             }
+        }
+
+        synchronized Optional<PermitLoss> loss() {
+            return Optional.ofNullable(loss);
         }
 
         void lost(PermitLoss news) {

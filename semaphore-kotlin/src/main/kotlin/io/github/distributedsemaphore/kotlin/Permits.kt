@@ -38,14 +38,16 @@ private val log = LoggerFactory.getLogger("io.github.distributedsemaphore.kotlin
  */
 public suspend fun <T> DistributedSemaphore.withPermit(maxWait: Duration, block: suspend (Permit) -> T): T {
     val acquiring = acquireAsync(maxWait.toJavaDuration())
-    try {
-        return untilLost(acquiring.await(), block)
-    } finally {
-        // A future ends once: either this withdraws the request, or there is a permit to give back, whether the caller saw it or not.
-        if (!acquiring.cancel(false) && !acquiring.isCompletedExceptionally) {
-            withContext(NonCancellable) { release(acquiring) }
-        }
+    val outcome = runCatching { untilLost(acquiring.await(), block) }
+    // A future ends once: either this withdraws the request, or there is a permit to give back, whether the caller saw it or not.
+    val withdrawn = acquiring.cancel(false) || acquiring.isCompletedExceptionally
+    val loss = if (withdrawn) null else withContext(NonCancellable) { release(acquiring) }
+    val failure = outcome.exceptionOrNull()
+    // The permit may be lost before anybody was told. A caller that was cancelled has no use for the news.
+    if (loss != null && failure !is PermitLostException && failure !is CancellationException) {
+        throw PermitLostException(loss).initCause(failure)
     }
+    return outcome.getOrThrow()
 }
 
 private suspend fun <T> untilLost(permit: Permit, block: suspend (Permit) -> T): T {
@@ -65,11 +67,13 @@ private suspend fun <T> untilLost(permit: Permit, block: suspend (Permit) -> T):
     return result
 }
 
-private suspend fun release(acquired: CompletableFuture<Permit>) {
+/** Returns the loss that the release finds. */
+private suspend fun release(acquired: CompletableFuture<Permit>): PermitLoss? {
     val permit = acquired.await()
-    try {
-        permit.releaseAsync().await()
+    return try {
+        PermitLoss.foundBy(permit, permit.releaseAsync().await()).orElse(null)
     } catch (failure: Exception) {
         log.warn("The release of a permit of semaphore '{}' is not confirmed; the client goes on trying", permit.semaphoreName(), failure)
+        null
     }
 }

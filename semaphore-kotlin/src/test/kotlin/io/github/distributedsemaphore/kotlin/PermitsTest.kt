@@ -7,8 +7,10 @@ import io.github.distributedsemaphore.SemaphoreTimeoutException
 import java.nio.file.Path
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
@@ -29,11 +31,20 @@ internal class PermitsTest {
     private lateinit var client: SemaphoreClient
     private lateinit var exports: DistributedSemaphore
 
+    /** How many callbacks are not called from now on. */
+    private val withheld = AtomicInteger()
+
     @BeforeEach
     fun connect(@TempDir folder: Path) {
-        client = SemaphoreClient.connect("local:$folder")
+        client = SemaphoreClient.builder("local:$folder").callbackExecutor(::callBack).connect()
         client.admin().create("exports", 3)
         exports = client.semaphore("exports")
+    }
+
+    private fun callBack(news: Runnable) {
+        if (withheld.getAndUpdate { maxOf(0, it - 1) } == 0) {
+            news.run()
+        }
     }
 
     @AfterEach
@@ -83,6 +94,24 @@ internal class PermitsTest {
             }
         }.isInstanceOf(PermitLostException::class.java)
         assertThat(cancelled).isTrue()
+    }
+
+    @Test
+    fun `a block that ends before the news of its loss fails too`() {
+        val end = CompletableDeferred<String>()
+        assertThatThrownBy {
+            runBlocking(Dispatchers.Default) {
+                supervisorScope {
+                    val work = async { exports.withPermit(30.seconds) { end.await() } }
+                    await().until { exports.statistics().held() == 1 && work.children.any() }
+                    withheld.set(1)
+                    client.abort()
+                    await().until { withheld.get() == 0 }
+                    end.complete("done")
+                    work.await()
+                }
+            }
+        }.isInstanceOf(PermitLostException::class.java)
     }
 
     @Test

@@ -90,7 +90,7 @@ final class RabbitNode implements BrokerShell, AutoCloseable {
                 Map.entry("RABBITMQ_PID_FILE", process.folder().resolve("pid").toString()),
                 Map.entry(
                         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
-                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none"));
+                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none"));
     }
 
     String node() {

@@ -58,7 +58,8 @@ public final class ReactorPermits {
      * @param maxWait the longest wait for the permit, as for {@link DistributedSemaphore#acquire(Duration)}
      * @param work makes what to subscribe to while the permit is held
      * @param <T> what the work produces
-     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work
+     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work; also if only the release
+     *     finds the loss
      */
     @CheckReturnValue
     public static <T> Mono<T> withPermit(
@@ -75,14 +76,15 @@ public final class ReactorPermits {
      * @param maxWait the longest wait for the permit, as for {@link DistributedSemaphore#acquire(Duration)}
      * @param work makes what to subscribe to while the permit is held
      * @param <T> what the work produces
-     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work
+     * @return fails with {@link PermitLostException} as soon as the permit is lost, and cancels the work; also if only the release
+     *     finds the loss
      */
     @CheckReturnValue
     public static <T> Flux<T> withPermitMany(
             DistributedSemaphore semaphore,
             Duration maxWait,
             Function<? super Permit, ? extends Publisher<? extends T>> work) {
-        return using(() -> semaphore.acquireAsync(maxWait), permit -> failOnLoss(permit, work.apply(permit)));
+        return usingUntilLost(() -> semaphore.acquireAsync(maxWait), work);
     }
 
     /**
@@ -97,11 +99,44 @@ public final class ReactorPermits {
     @CheckReturnValue
     public static <H extends Holding, T> Flux<T> using(
             Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
+        return using(acquire, work, new AtomicReference<>());
+    }
+
+    /**
+     * Runs work under what an asynchronous acquire gives, as {@link #using}, until a permit is lost.
+     *
+     * @param acquire starts an acquire, once for each subscription, such as {@code () -> semaphore.acquireAsync(2, maxWait)}
+     * @param work makes what to subscribe to while the permits are held
+     * @param <H> {@link Permit} or {@link PermitGroup}
+     * @param <T> what the work produces
+     * @return the results of the work. It fails with {@link PermitLostException} as soon as a permit is lost, and cancels the work; also
+     *     if only the release finds the loss
+     */
+    @CheckReturnValue
+    public static <H extends Holding, T> Flux<T> usingUntilLost(
+            Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
+        return Flux.defer(() -> {
+            AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
+            return using(
+                            acquire,
+                            (H holding) -> ReactorPermits.<T>failOnLoss(holding, work.apply(holding), found),
+                            found)
+                    .concatWith(lossIn(found))
+                    .onErrorMap(failure -> failure instanceof PermitLostException || found.get() == null
+                            ? failure
+                            : new PermitLostException(found.get()).initCause(failure));
+        });
+    }
+
+    private static <H extends Holding, T> Flux<T> using(
+            Supplier<CompletableFuture<H>> acquire,
+            Function<? super H, ? extends Publisher<? extends T>> work,
+            AtomicReference<@Nullable PermitLoss> found) {
         // The request is the resource, not the permit: it is there at once, so no permit can fall between two
         // operators.
         return Flux.usingWhen(
                 // A cancellation while the supplier runs may discard what it returns, with a hook on operators always.
-                Mono.fromSupplier(() -> new Use<H, T>(acquire.get(), work))
+                Mono.fromSupplier(() -> new Use<H, T>(acquire.get(), work, found))
                         .doOnDiscard(Use.class, use -> use.end().subscribe()),
                 Use::run,
                 Use::end);
@@ -117,9 +152,16 @@ public final class ReactorPermits {
 
         private boolean over;
 
-        Use(CompletableFuture<H> acquiring, Function<? super H, ? extends Publisher<? extends T>> work) {
+        /** Gets the loss that the release finds. */
+        private final AtomicReference<@Nullable PermitLoss> found;
+
+        Use(
+                CompletableFuture<H> acquiring,
+                Function<? super H, ? extends Publisher<? extends T>> work,
+                AtomicReference<@Nullable PermitLoss> found) {
             this.acquiring = acquiring;
             this.work = work;
+            this.found = found;
         }
 
         Flux<T> run() {
@@ -170,8 +212,10 @@ public final class ReactorPermits {
         /** Withdraws the request, or releases what it got: one of the two, since a future ends once. */
         Mono<Void> end() {
             return Mono.defer(() -> endsDuringCall() || acquiring.cancel(false) || acquiring.isCompletedExceptionally()
-                    ? Mono.empty()
-                    : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release));
+                            ? Mono.empty()
+                            : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release))
+                    .doOnNext(loss -> found.compareAndSet(null, loss))
+                    .then();
         }
     }
 
@@ -185,13 +229,19 @@ public final class ReactorPermits {
      */
     @CheckReturnValue
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
-        return Flux.defer(() -> {
-            AtomicReference<@Nullable PermitLoss> found = new AtomicReference<>();
-            // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
-            return Flux.<T>from(work).takeUntilOther(lossOf(holding, found)).concatWith(Mono.defer(() -> {
-                PermitLoss loss = found.get();
-                return loss == null ? Mono.empty() : Mono.error(new PermitLostException(loss));
-            }));
+        return Flux.defer(() -> failOnLoss(holding, work, new AtomicReference<>()));
+    }
+
+    private static <T> Flux<T> failOnLoss(
+            Holding holding, Publisher<? extends T> work, AtomicReference<@Nullable PermitLoss> found) {
+        // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
+        return Flux.<T>from(work).takeUntilOther(lossOf(holding, found)).concatWith(lossIn(found));
+    }
+
+    private static <T> Mono<T> lossIn(AtomicReference<@Nullable PermitLoss> found) {
+        return Mono.defer(() -> {
+            PermitLoss loss = found.get();
+            return loss == null ? Mono.empty() : Mono.error(new PermitLostException(loss));
         });
     }
 
@@ -217,16 +267,24 @@ public final class ReactorPermits {
         });
     }
 
-    private static Mono<Void> release(Holding holding) {
-        CompletableFuture<?> released =
-                holding instanceof PermitGroup group ? group.releaseAsync() : ((Permit) holding).releaseAsync();
-        return Mono.fromFuture(released, true).then().onErrorResume(failure -> {
+    private static Mono<PermitLoss> release(Holding holding) {
+        return found(holding).onErrorResume(failure -> {
             LOG.warn(
                     "The release of a permit of semaphore '{}' is not confirmed; the client goes on trying",
                     holding.semaphoreName(),
                     failure);
             return Mono.empty();
         });
+    }
+
+    private static Mono<PermitLoss> found(Holding holding) {
+        if (holding instanceof PermitGroup group) {
+            return Mono.fromFuture(group.releaseAsync(), true)
+                    .flatMap(outcomes -> Mono.justOrEmpty(PermitLoss.foundBy(group, outcomes)));
+        }
+        Permit permit = (Permit) holding;
+        return Mono.fromFuture(permit.releaseAsync(), true)
+                .flatMap(outcome -> Mono.justOrEmpty(PermitLoss.foundBy(permit, outcome)));
     }
 
     /**

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.reactor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.hamcrest.Matchers.equalTo;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Holding;
@@ -33,6 +34,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
 final class ReactorPermitsTest {
@@ -40,12 +42,22 @@ final class ReactorPermitsTest {
 
     private SemaphoreClient client;
     private DistributedSemaphore exports;
+    /** How many callbacks are not called from now on. */
+    private final AtomicInteger withheld = new AtomicInteger();
 
     @BeforeEach
     void connect(@TempDir Path folder) {
-        client = SemaphoreClient.connect("local:" + folder);
+        client = SemaphoreClient.builder("local:" + folder)
+                .callbackExecutor(this::callBack)
+                .connect();
         client.admin().create("exports", 3);
         exports = client.semaphore("exports");
+    }
+
+    private void callBack(Runnable news) {
+        if (withheld.getAndUpdate(left -> Math.max(0, left - 1)) == 0) {
+            news.run();
+        }
     }
 
     @AfterEach
@@ -162,6 +174,34 @@ final class ReactorPermitsTest {
 
         assertThatThrownBy(outcome::join).hasCauseInstanceOf(PermitLostException.class);
         await().untilTrue(cancelled);
+    }
+
+    private CompletableFuture<String> endsBeforeTheNewsOfItsLoss(Mono<String> end) {
+        Sinks.Empty<String> ended = Sinks.empty();
+        CompletableFuture<String> outcome = ReactorPermits.withPermit(
+                        exports, LONG, permit -> ended.asMono().then(end))
+                .toFuture();
+        await().until(() -> ended.currentSubscriberCount() == 1);
+
+        withheld.set(1);
+        client.abort();
+        await().untilAtomic(withheld, equalTo(0));
+        ended.tryEmitEmpty();
+        return outcome;
+    }
+
+    @Test
+    void workThatEndsBeforeTheNewsOfItsLossFailsToo() {
+        assertThatThrownBy(endsBeforeTheNewsOfItsLoss(Mono.just("done"))::join)
+                .hasCauseInstanceOf(PermitLostException.class);
+    }
+
+    @Test
+    void workThatFailsBeforeTheNewsOfItsLossTellsTheLoss() {
+        assertThatThrownBy(endsBeforeTheNewsOfItsLoss(Mono.error(new IllegalStateException("broken")))::join)
+                .cause()
+                .isInstanceOf(PermitLostException.class)
+                .hasCauseInstanceOf(IllegalStateException.class);
     }
 
     @Test

@@ -4,7 +4,10 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.reactor.ReactorPermits;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
 import reactor.core.publisher.Flux;
@@ -24,11 +27,14 @@ final class PublisherCall {
         return Flux.defer(() -> {
             // The method itself may fail with a time-out of another semaphore, and then it was not skipped.
             AtomicBoolean begun = new AtomicBoolean();
-            Flux<Object> guarded =
-                    ReactorPermits.using(() -> semaphore.acquireAsync(permits, rule.maxWait()), (PermitGroup group) -> {
-                        begun.set(true);
-                        return begin(rule, semaphore, group, method);
-                    });
+            Supplier<CompletableFuture<PermitGroup>> acquire = () -> semaphore.acquireAsync(permits, rule.maxWait());
+            Function<PermitGroup, Publisher<Object>> work = group -> {
+                begun.set(true);
+                return begin(rule, semaphore, group, method);
+            };
+            Flux<Object> guarded = rule.interrupts()
+                    ? ReactorPermits.usingUntilLost(acquire, work)
+                    : ReactorPermits.using(acquire, work);
             return rule.skips()
                     ? guarded.onErrorResume(
                             failure -> failure instanceof SemaphoreTimeoutException && !begun.get(),
@@ -49,10 +55,9 @@ final class PublisherCall {
         if (work == null) {
             return Mono.empty();
         }
-        if (rule.interrupts()) {
-            return ReactorPermits.failOnLoss(group, work);
+        if (!rule.interrupts()) {
+            group.onLost(WithPermitInterceptor.warning());
         }
-        group.onLost(WithPermitInterceptor::warn);
         return Flux.from(work);
     }
 }

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +26,8 @@ final class StageCall {
     private volatile @Nullable CompletionStage<?> stage;
 
     private volatile @Nullable PermitLostException lost;
+
+    private final Consumer<PermitLoss> warning = WithPermitInterceptor.warning();
 
     private StageCall(PermitMethod rule, DistributedSemaphore semaphore, CurrentPermit.Call method) {
         this.rule = rule;
@@ -130,23 +133,38 @@ final class StageCall {
                 result.completeExceptionally(failure);
             }
         } else {
-            WithPermitInterceptor.warn(loss);
+            warning.accept(loss);
         }
     }
 
     /** The caller gets the outcome after the release, so that what it does next finds the slot free. */
     private void release(PermitGroup group, @Nullable Object value, @Nullable Throwable failure) {
         CompletableFuture<?> unused = group.releaseAsync().whenComplete((released, problem) -> {
-            if (problem != null) {
-                LOG.warn("The release of a permit of '{}' is not confirmed", semaphore.name(), problem);
-            }
             Throwable outcome = lost == null ? failure : lost;
+            if (released == null) {
+                WithPermitInterceptor.notConfirmed(group, problem);
+            } else {
+                outcome = afterRelease(
+                        outcome, PermitLoss.foundBy(group, released).orElse(null));
+            }
             if (outcome == null) {
                 result.complete(value);
             } else {
                 result.completeExceptionally(unwrapped(outcome));
             }
         });
+    }
+
+    /** A permit may be lost before anybody was told. */
+    private @Nullable Throwable afterRelease(@Nullable Throwable outcome, @Nullable PermitLoss found) {
+        if (found == null) {
+            return outcome;
+        }
+        if (rule.interrupts()) {
+            return WithPermitInterceptor.lost(found, outcome);
+        }
+        warning.accept(found);
+        return outcome;
     }
 
     private static Throwable unwrapped(Throwable failure) {

@@ -6,6 +6,9 @@ import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.PermitLostException;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -74,12 +77,59 @@ final class WithPermitInterceptor implements MethodInterceptor {
         if (acquired.isEmpty()) {
             return rule.skipped();
         }
-        try (PermitGroup group = acquired.get()) {
-            if (!rule.interrupts()) {
-                group.onLost(WithPermitInterceptor::warn);
-            }
-            return rule.requireDone(runBody(rule, semaphore, group, call::proceed));
+        return runAndRelease(rule, semaphore, acquired.get(), call);
+    }
+
+    private static @Nullable Object runAndRelease(
+            PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, MethodInvocation call)
+            throws Throwable {
+        Consumer<PermitLoss> warning = warning();
+        if (!rule.interrupts()) {
+            group.onLost(warning);
         }
+        Object result = null;
+        Throwable failure = null;
+        try {
+            result = rule.requireDone(runBody(rule, semaphore, group, call::proceed));
+        } catch (Throwable e) {
+            failure = e;
+        }
+        PermitLoss loss = release(group).orElse(null);
+        if (loss != null && rule.interrupts()) {
+            throw lost(loss, failure);
+        }
+        if (loss != null) {
+            warning.accept(loss);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        return result;
+    }
+
+    /** A permit may be lost before anybody was told. */
+    private static Optional<PermitLoss> release(PermitGroup group) {
+        try {
+            return PermitLoss.foundBy(group, group.release());
+        } catch (RuntimeException e) {
+            notConfirmed(group, e);
+            return Optional.empty();
+        }
+    }
+
+    static void notConfirmed(PermitGroup group, Throwable problem) {
+        LOG.warn("The release of a permit of '{}' is not confirmed", group.semaphoreName(), problem);
+    }
+
+    /** What a call fails with whose permit was lost, whatever its method did. */
+    static PermitLostException lost(PermitLoss loss, @Nullable Throwable failure) {
+        if (failure instanceof PermitLostException known
+                && known.loss().semaphoreName().equals(loss.semaphoreName())) {
+            return known;
+        }
+        PermitLostException lost = new PermitLostException(loss);
+        lost.initCause(failure);
+        return lost;
     }
 
     /** Runs a method until it returns. A loss interrupts it, and it fails then, if the rule says so. */
@@ -95,18 +145,24 @@ final class WithPermitInterceptor implements MethodInterceptor {
                 result = CurrentPermit.during(semaphore, group, body);
             } catch (Throwable failure) {
                 PermitLoss loss = guard.loss().orElse(null);
-                throw loss == null ? failure : new PermitLostException(loss).initCause(failure);
+                throw loss == null ? failure : lost(loss, failure);
             }
             guard.throwIfLost();
             return result;
         }
     }
 
-    static void warn(PermitLoss loss) {
-        LOG.warn(
-                "A @WithPermit method goes on without its permit: slot {} of '{}' is lost: {}",
-                loss.slot(),
-                loss.semaphoreName(),
-                loss.reason());
+    /** Logs the loss of each slot once: a listener and the release may both tell of it. */
+    static Consumer<PermitLoss> warning() {
+        Set<Integer> slots = ConcurrentHashMap.newKeySet();
+        return loss -> {
+            if (slots.add(loss.slot())) {
+                LOG.warn(
+                        "A @WithPermit method went on without its permit: slot {} of '{}' is lost: {}",
+                        loss.slot(),
+                        loss.semaphoreName(),
+                        loss.reason());
+            }
+        };
     }
 }

@@ -1,9 +1,13 @@
 package io.github.distributedsemaphore.spring;
 
+import static org.awaitility.Awaitility.await;
+import static org.hamcrest.Matchers.equalTo;
+
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.SemaphoreClient;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.env.MapPropertySource;
 
@@ -11,12 +15,17 @@ import org.springframework.core.env.MapPropertySource;
 final class TestContext implements AutoCloseable {
     private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
+    private final AtomicInteger withheld = new AtomicInteger();
+
     private TestContext() {}
 
     static TestContext of(Path folder, Class<?>... beans) {
         TestContext made = new TestContext();
         made.context.registerBean(
-                SemaphoreClient.class, () -> SemaphoreClient.connect("local:" + folder + "?detection=30s"));
+                SemaphoreClient.class,
+                () -> SemaphoreClient.builder("local:" + folder + "?detection=30s")
+                        .callbackExecutor(made::callBack)
+                        .connect());
         made.context
                 .getEnvironment()
                 .getPropertySources()
@@ -31,6 +40,19 @@ final class TestContext implements AutoCloseable {
             made.close();
             throw e;
         }
+    }
+
+    private void callBack(Runnable news) {
+        if (withheld.getAndUpdate(left -> Math.max(0, left - 1)) == 0) {
+            news.run();
+        }
+    }
+
+    /** Aborts the client, and the one listener of the one permit that is held is not told. */
+    void abortInSilence() {
+        withheld.set(1);
+        client().abort();
+        await().untilAtomic(withheld, equalTo(0));
     }
 
     <T> T bean(Class<T> type) {

@@ -24,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -145,6 +146,18 @@ final class WithPermitTest {
                 state.seen.set(e);
                 throw new IllegalStateException("stopped", e);
             }
+        }
+
+        @WithPermit("exports")
+        String untilDone() {
+            state.begun.countDown();
+            return state.stage.join();
+        }
+
+        @WithPermit("exports")
+        Mono<String> monoUntilDone() {
+            state.begun.countDown();
+            return Mono.fromFuture(state.stage, true);
         }
 
         @WithPermit(name = "exports", onLoss = OnLoss.CONTINUE)
@@ -278,6 +291,39 @@ final class WithPermitTest {
                 .isInstanceOf(PermitLostException.class)
                 .hasCauseInstanceOf(IllegalStateException.class);
         assertThat(flag.get()).isFalse();
+    }
+
+    private void isToldOfALossThatItsReleaseFinds(Supplier<String> call) throws Exception {
+        CompletableFuture<String> outcome = CompletableFuture.supplyAsync(call);
+        state.begun.await();
+        await().until(() -> context.exports().statistics().held() == 1 && state.stage.getNumberOfDependents() > 0);
+
+        context.abortInSilence();
+        state.stage.complete("done");
+
+        assertThatThrownBy(outcome::get).hasCauseInstanceOf(PermitLostException.class);
+    }
+
+    @Test
+    void aMethodThatEndsBeforeTheNewsOfALossFailsToo() throws Exception {
+        isToldOfALossThatItsReleaseFinds(exports::untilDone);
+    }
+
+    @Test
+    void aMonoThatEndsBeforeTheNewsOfALossFailsToo() throws Exception {
+        isToldOfALossThatItsReleaseFinds(() -> exports.monoUntilDone().block());
+    }
+
+    @Test
+    void aFutureThatEndsBeforeTheNewsOfALossFailsToo() throws Exception {
+        CompletableFuture<String> outcome = exports.future();
+        state.begun.await();
+        await().until(() -> state.stage.getNumberOfDependents() > 0);
+
+        context.abortInSilence();
+        state.stage.complete("done");
+
+        assertThatThrownBy(outcome::get).hasCauseInstanceOf(PermitLostException.class);
     }
 
     @Test

@@ -170,9 +170,9 @@ public final class TestSemaphores implements AutoCloseable {
     }
 
     /**
-     * Has a permit lost for a cause. {@link LossCause#SESSION_ENDED} takes all permits of the same client at the same semaphore;
-     * {@link LossCause#NOT_RENEWED_IN_TIME} makes the backend unavailable and advances the clock until the permit has
-     * ended, so it takes those of other clients too.
+     * Has a permit lost for a cause. {@link LossCause#SESSION_ENDED} takes all permits of the same client at the same semaphore.
+     * {@link LossCause#NOT_RENEWED_IN_TIME} makes the backend unavailable and advances the clock until the permit has ended, so it takes
+     * those of other clients too. An outage that a test has asked for goes on if it is longer.
      *
      * @param permit one that is held
      * @param cause why
@@ -203,7 +203,7 @@ public final class TestSemaphores implements AutoCloseable {
         boolean held = permit.isValid();
         if (held) {
             long left = permit.validUntil().nanosFrom(nanoTime());
-            unavailable(Duration.ofNanos(left));
+            server.unavailableAtLeastUntil(Deadline.after(nanoTime(), Duration.ofNanos(left)));
             clock.advance(Duration.ofNanos(left));
         }
         return held;

@@ -42,6 +42,13 @@ final class TestServer extends MemoryServer {
         awayUntil = end;
     }
 
+    /** An outage that ends later goes on. */
+    void unavailableAtLeastUntil(Deadline end) {
+        if (awayUntil.isBefore(end)) {
+            awayUntil = end;
+        }
+    }
+
     void refuseOnce() {
         refusals.incrementAndGet();
     }

@@ -103,6 +103,16 @@ class FaultsTest {
         exports.tryAcquire().orElseThrow().release();
     }
 
+    @Test
+    void anOutageThatATestHasAskedForGoesOnAfterAPermitWasNotRenewedInIt() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        semaphores.unavailable(Duration.ofHours(1));
+        semaphores.lose(permit, LossCause.NOT_RENEWED_IN_TIME);
+        assertThatThrownBy(exports::tryAcquire).isInstanceOf(BackendUnavailableException.class);
+        semaphores.advance(Duration.ofHours(1));
+        exports.tryAcquire().orElseThrow().release();
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aCallThatWaitsRidesOutAnOutage(boolean manual) {

@@ -79,7 +79,7 @@ public final class RabbitProcess implements MeasuredServer {
                 Map.entry("RABBITMQ_PID_FILE", home.resolve("pid").toString()),
                 Map.entry(
                         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
-                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none"));
+                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none"));
     }
 
     @Override

@@ -40,6 +40,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.commons.logging.LogFactory;
 import org.assertj.core.util.Throwables;
 import org.junit.jupiter.api.Test;
@@ -449,6 +450,28 @@ final class AutoConfigurationTest {
                 assertThat(health.check()).containsEntry("held", 0);
             });
         }
+    }
+
+    @Test
+    void whatTheBeanMethodOfAClientAcquiredHidesNoOtherHolder() {
+        AtomicReference<Permit> early = new AtomicReference<>();
+        runner.withBean(SemaphoreClient.class, () -> {
+                    SemaphoreClient client = SemaphoreClient.connect(backend);
+                    client.admin().create("exports", 2);
+                    early.set(client.semaphore("exports").tryAcquire().orElseThrow());
+                    return client;
+                })
+                .run(context -> {
+                    SemaphoreHealth health = context.getBean(SemaphoreHealth.class);
+                    early.get().release();
+                    assertThat(health.check()).containsEntry("held", 0);
+                    Permit held = context.getBean(SemaphoreClient.class)
+                            .semaphore("exports")
+                            .acquire();
+                    assertThat(health.check()).containsEntry("held", 1);
+                    held.release();
+                    assertThat(health.check()).containsEntry("held", 0);
+                });
     }
 
     @Test

@@ -143,7 +143,7 @@ final class Servers implements AutoCloseable {
                 Map.entry("RABBITMQ_PID_FILE", folder.resolve("pid").toString()),
                 Map.entry(
                         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
-                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none"));
+                        "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none"));
         // Left to the broker it would be a daemon that outlives the test.
         own(mapper, null, environment, List.of("epmd"));
         own(port, "HELLO!!!", environment, List.of(BROKER));

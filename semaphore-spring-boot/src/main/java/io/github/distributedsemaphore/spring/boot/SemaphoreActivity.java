@@ -23,8 +23,8 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
- * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it: a permit whose
- * grant was not seen would make what is held one too few for good. Thread-safe.
+ * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it, so that it sees
+ * all grants but those that the bean method of the client itself has had. These do not count. Thread-safe.
  */
 final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private static final Logger LOG = LoggerFactory.getLogger(SemaphoreActivity.class);
@@ -63,7 +63,7 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private final class Following implements SemaphoreListener {
         private final SemaphoreClient client;
         private final boolean own;
-        private final AtomicInteger held = new AtomicInteger();
+        private final AtomicInteger count = new AtomicInteger();
 
         /** A client forgets a semaphore that rests, and its statistics with it, unless somebody has it. */
         private final Map<String, DistributedSemaphore> kept = new ConcurrentHashMap<>();
@@ -101,7 +101,10 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
 
         @Override
         public void onReleased(String semaphoreName, int slot, long heldNanos) {
-            count(-1);
+            boolean sawGrant = heldNanos >= 0;
+            if (sawGrant) {
+                count(-1);
+            }
         }
 
         @Override
@@ -117,10 +120,15 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
             }
         }
 
+        /** A release may be told before its grant, so this is below zero at times. */
         private void count(int change) {
             if (own) {
-                held.addAndGet(change);
+                count.addAndGet(change);
             }
+        }
+
+        int held() {
+            return Math.max(0, count.get());
         }
 
         /** A call for permits has asked the backend or has ended, in whichever way. */
@@ -153,15 +161,13 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     /** By one client. Empty for that of a parent context: what it took before this context was there is not known here. */
     OptionalInt held(SemaphoreClient client) {
         Following following = followed.get(client);
-        return following == null || !following.own ? OptionalInt.empty() : OptionalInt.of(following.held.get());
+        return following == null || !following.own ? OptionalInt.empty() : OptionalInt.of(following.held());
     }
 
     /** By all clients of this context. */
     int held() {
         synchronized (followed) {
-            return followed.values().stream()
-                    .mapToInt(following -> following.held.get())
-                    .sum();
+            return followed.values().stream().mapToInt(Following::held).sum();
         }
     }
 
@@ -173,6 +179,6 @@ final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
                 && !Thread.currentThread().isInterrupted()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        return held() <= 0;
+        return held() == 0;
     }
 }

@@ -7,7 +7,7 @@ import java.util.concurrent.ThreadFactory;
 
 /**
  * Measures for how long the machine itself stood still: a thread that sleeps five milliseconds at a time notes how late it, and one that
- * it starts then, woke. It starts one each time for a while after something was late, and else each fourth time. What a bound is compared
+ * it starts then, woke. It starts one each time for a while after something was much too late, and else each fourth time. What a bound is compared
  * with is the time less these pauses; the bound stays what it is. Thread-safe.
  */
 public final class Heartbeat implements AutoCloseable {
@@ -25,6 +25,9 @@ public final class Heartbeat implements AutoCloseable {
 
     /** A sleep ends that much late on a machine that has nothing else to do. */
     private static final long USUAL_NANOS = 1_000_000;
+
+    /** A busy machine is late by some milliseconds all the time. New threads at each beat would make it busier yet. */
+    private static final long MUCH_NANOS = 10_000_000;
 
     private final Deque<Gap> gaps = new ArrayDeque<>();
     private final Duration period;
@@ -117,9 +120,8 @@ public final class Heartbeat implements AutoCloseable {
 
     private synchronized void beat(long due) {
         lastBeat = System.nanoTime();
-        beatsSinceLateness++;
+        beatsSinceLateness = lastBeat - due > MUCH_NANOS ? 0 : beatsSinceLateness + 1;
         if (lastBeat - due > USUAL_NANOS) {
-            beatsSinceLateness = 0;
             gaps.add(new Gap(due, lastBeat));
             while (lastBeat - gaps.getFirst().to() > REMEMBERED_NANOS) {
                 gaps.removeFirst();
