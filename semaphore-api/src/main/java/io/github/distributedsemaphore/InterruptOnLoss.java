@@ -2,7 +2,6 @@ package io.github.distributedsemaphore;
 
 import io.github.distributedsemaphore.internal.HeldPermit;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class InterruptOnLoss implements AutoCloseable {
     private final Thread worker = Thread.currentThread();
     private final Holding holding;
-    private final Consumer<PermitLoss> listener = this::lost;
+    private final HeldPermit.Prompt listener = this::lost;
     private @Nullable PermitLoss loss;
     private boolean interrupting;
     private boolean closed;
@@ -79,10 +78,21 @@ public final class InterruptOnLoss implements AutoCloseable {
      * @throws PermitLostException if a permit was lost
      */
     public void throwIfLost() {
-        PermitLoss found = loss().orElse(null);
+        PermitLoss found = find();
         if (found != null) {
             takeBack();
             throw new PermitLostException(found);
+        }
+    }
+
+    /** The permit may be lost before the listener is told. */
+    private @Nullable PermitLoss find() {
+        PermitLoss known = loss().or(() -> HeldPermit.knownLoss(holding)).orElse(null);
+        synchronized (this) {
+            if (loss == null && !closed) {
+                loss = known;
+            }
+            return loss;
         }
     }
 

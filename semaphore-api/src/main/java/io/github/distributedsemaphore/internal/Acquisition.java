@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.github.distributedsemaphore.Deadline;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -264,6 +265,9 @@ final class Acquisition {
         private final Function<List<HeldPermit>, T> shape;
         private final Supplier<RuntimeException> timeout;
 
+        /** What was granted and is on its way to the future, by an executor of the application perhaps. */
+        private final AtomicReference<@Nullable List<HeldPermit>> undelivered = new AtomicReference<>();
+
         Async(int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Supplier<RuntimeException> timeout) {
             this.permits = permits;
             this.deadline = deadline;
@@ -285,7 +289,10 @@ final class Acquisition {
                 combiner.lock.unlock();
             }
             environment.checkpoint();
-            whenOver(() -> withdraw(submitted));
+            whenOver(() -> {
+                boolean unused = withdraw(submitted);
+                giveBackUndelivered();
+            });
             if (!once && !deadline.isNever()) {
                 expireAtDeadline(submitted);
             }
@@ -329,11 +336,26 @@ final class Acquisition {
             } else if (!areSure(granted)) {
                 start();
             } else {
-                environment.callBack(() -> {
-                    if (!future.complete(shape.apply(granted))) {
-                        coordinator.releaseLater(granted);
-                    }
-                });
+                undelivered.set(granted);
+                environment.callBack(this::deliver);
+                if (future.isDone()) {
+                    giveBackUndelivered();
+                }
+            }
+        }
+
+        private void deliver() {
+            List<HeldPermit> granted = undelivered.getAndSet(null);
+            if (granted != null && !future.complete(shape.apply(granted))) {
+                coordinator.releaseLater(granted);
+            }
+        }
+
+        /** A future that ended without them does not wait for the executor. */
+        private void giveBackUndelivered() {
+            List<HeldPermit> granted = undelivered.getAndSet(null);
+            if (granted != null) {
+                coordinator.releaseLater(granted);
             }
         }
 

@@ -154,6 +154,17 @@ final class Coordinator implements HeldPermit.Owner {
         return keeper.verify(permit);
     }
 
+    @Override
+    public void noteEnd(HeldPermit permit) {
+        combiner.lock.lock();
+        try {
+            Verification unused = slots.known(permit);
+        } finally {
+            combiner.lock.unlock();
+        }
+        combiner.passOn();
+    }
+
     // Release
 
     @Override
@@ -236,6 +247,8 @@ final class Coordinator implements HeldPermit.Owner {
         for (HeldPermit permit : permits) {
             PendingWork.Release release = new PendingWork.Release(permit.hold(), whenReported);
             releases.add(release);
+            // After a long pause a release may come before the timer that tells of the loss.
+            Verification unused = slots.known(permit);
             switch (permit.state()) {
                 case HELD -> slots.giveUp(permit, release, keeper.servesInOrder());
                 case RELEASED -> release.done(ReleaseOutcome.ALREADY_RELEASED);

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -197,7 +198,7 @@ final class EngineSemaphore implements DistributedSemaphore {
             // Not on the caller's thread, where a permit that is there already would have the task run.
             acquired.whenComplete((permit, failure) -> {
                 if (failure == null) {
-                    environment.execute(() -> environment.callBack(() -> run(permit)));
+                    runUnlessOver(permit);
                 } else {
                     result.completeExceptionally(failure);
                 }
@@ -205,12 +206,24 @@ final class EngineSemaphore implements DistributedSemaphore {
             return result;
         }
 
+        /** An executor of the application may be late: a result that ends meanwhile does not wait for it. */
+        @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
+        private void runUnlessOver(Permit permit) {
+            AtomicBoolean taken = new AtomicBoolean();
+            result.whenComplete((value, failure) -> {
+                if (taken.compareAndSet(false, true)) {
+                    environment.execute(permit::close);
+                }
+            });
+            environment.execute(() -> environment.callBack(() -> {
+                if (taken.compareAndSet(false, true)) {
+                    run(permit);
+                }
+            }));
+        }
+
         @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
         private void run(Permit permit) {
-            if (result.isDone()) {
-                permit.close();
-                return;
-            }
             CompletionStage<T> stage;
             try {
                 stage = task.apply(permit);

@@ -42,6 +42,9 @@ public final class HeldPermit implements Permit {
 
         Verification verify(HeldPermit permit);
 
+        /** The time of a permit is over: it is lost, unless it has ended otherwise. */
+        void noteEnd(HeldPermit permit);
+
         /** Releases permits and waits until each is reported; an interrupt is kept for the caller. */
         List<PendingWork.Release> release(List<HeldPermit> permits);
 
@@ -152,13 +155,29 @@ public final class HeldPermit implements Permit {
     }
 
     /**
-     * Returns how a permit was lost, also before its listeners are told. Thread-safe, does not block.
+     * Returns what was lost, also before listeners are told. Thread-safe, does not block.
      *
-     * @param permit the permit
-     * @return empty if it is not lost, as far as its client knows, or of another origin
+     * @param holding a permit or a group
+     * @return the first permit's loss; empty if none is lost, as far as its client knows, or the holding has another origin
      */
-    public static Optional<PermitLoss> knownLoss(Permit permit) {
-        return permit instanceof HeldPermit held ? held.listeners.loss() : Optional.empty();
+    public static Optional<PermitLoss> knownLoss(Holding holding) {
+        if (holding instanceof HeldPermit permit) {
+            permit.noteEnd();
+            return permit.listeners.loss();
+        }
+        return holding instanceof Group group
+                ? group.permits.stream()
+                        .map(HeldPermit::knownLoss)
+                        .flatMap(Optional::stream)
+                        .findFirst()
+                : Optional.empty();
+    }
+
+    /** After a long pause somebody may ask before the timer that tells of the loss. */
+    private void noteEnd() {
+        if (state == State.HELD && hold.validUntil().isPast(now())) {
+            owner.noteEnd(this);
+        }
     }
 
     @Override
@@ -180,6 +199,10 @@ public final class HeldPermit implements Permit {
     public String toString() {
         return "permit " + fence + " of '" + owner.name() + "', " + state;
     }
+
+    /** A listener of this library. It does not block, and no executor of the application delays it. */
+    @FunctionalInterface
+    public interface Prompt extends Consumer<PermitLoss> {}
 
     /**
      * The listeners of one permit. Each is called once, on a task of its own, so that one that blocks or throws harms nobody.
@@ -233,7 +256,13 @@ public final class HeldPermit implements Permit {
         }
 
         private void tell(Consumer<? super PermitLoss> listener, PermitLoss news) {
-            environment.execute(() -> environment.callBack(() -> listener.accept(news)));
+            environment.execute(() -> {
+                if (listener instanceof Prompt) {
+                    listener.accept(news);
+                } else {
+                    environment.callBack(() -> listener.accept(news));
+                }
+            });
         }
     }
 

@@ -100,11 +100,13 @@ final class Outage {
 
     /** What was due when the request was sent and found no room in it would wait for one time-out after the other. */
     private void failLeftOut(PendingWork.Batch batch, RuntimeException failure) {
-        if (!Failures.mayPass(failure)) {
+        if (Failures.mayPass(failure)) {
+            RuntimeException notSent = Failures.notSent(name, failure);
+            queue.takeAttemptsUntil(batch.sent()).forEach(call -> call.fail(notSent));
+        } else if (queue.isClosed()) {
+            // They are refused one request after the other, and that is their end.
             return;
         }
-        RuntimeException notSent = Failures.notSent(name, failure);
-        queue.takeAttemptsUntil(batch.sent()).forEach(call -> call.fail(notSent));
         List<PendingWork.Release> postponed = work.postponeLeftOut();
         if (!postponed.isEmpty()) {
             unconfirmed(postponed, failure);
@@ -136,6 +138,9 @@ final class Outage {
         if (Failures.mayPass(failure)) {
             began(batch.sent(), failure);
         } else {
+            // A refusal is an answer: the outage is over.
+            reason = null;
+            old = false;
             retries.failed();
             queue.failWaiting(failure);
         }

@@ -142,7 +142,8 @@ final class PendingWork {
      */
     void askAfterTurnOfOthers(long now, boolean inOrder) {
         ask = true;
-        if (othersWaiting && !inOrder && turnNanos > 0) {
+        // A turn that has begun ends when it was to end: or else one release after the other would put it off.
+        if (othersWaiting && !inOrder && turnNanos > 0 && notBefore.isPast(now)) {
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
         }
     }

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
@@ -100,6 +101,28 @@ class CrowdTest {
                         .withCauseInstanceOf(OutcomeUnknownException.class));
         stage.outageOver();
         stage.passMillis(2_000);
+        assertThat(stage.free()).isEqualTo(CROWD);
+        assertBounded(stage);
+    }
+
+    /** Without an end the test would have none either. */
+    @Test
+    void releasesThatAreRefusedAreNotTriedAgainAtOnceHoweverManyTheyAre() {
+        Stage stage = new Stage(CROWD);
+        List<Permit> permits = takeAll(stage);
+        stage.outage("exchange", new BackendAccessException("no rights any more", null));
+        for (int i = 0; i < 100; i++) {
+            stage.before("exchange", () -> {});
+        }
+        stage.before("exchange", stage::outageOver);
+        int before = stage.calls("exchange");
+        List<CompletableFuture<ReleaseOutcome>> released =
+                permits.stream().map(Permit::releaseAsync).toList();
+        stage.settle();
+        assertThat(stage.calls("exchange") - before).isLessThan(5);
+        assertThat(released).allMatch(CompletableFuture::isCompletedExceptionally);
+        stage.outageOver();
+        stage.passMillis(4_000);
         assertThat(stage.free()).isEqualTo(CROWD);
         assertBounded(stage);
     }

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLostException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -20,6 +21,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InterruptOnLossTest {
     private final Stage stage = new Stage(2);
@@ -126,11 +129,17 @@ class InterruptOnLossTest {
         return new WeakReference<>(guard);
     }
 
-    @Test
-    void aThreadThatBlocksWakesUp() throws InterruptedException {
+    /** The threads of the application's executor may be those that are to be interrupted. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aThreadThatBlocksWakesUp(boolean isExecutorBusy) throws InterruptedException {
         MemoryServer server = new MemoryServer();
-        try (SemaphoreClient client = SemaphoreClient.builder(new MemoryBackend(server, new HolderInfo("host", 1, "")))
-                .connect()) {
+        SemaphoreClientBuilder builder =
+                SemaphoreClient.builder(new MemoryBackend(server, new HolderInfo("host", 1, "")));
+        if (isExecutorBusy) {
+            builder.callbackExecutor(task -> {});
+        }
+        try (SemaphoreClient client = builder.connect()) {
             client.admin().create("exports", 1);
             CountDownLatch never = new CountDownLatch(1);
             AtomicReference<Throwable> end = new AtomicReference<>();

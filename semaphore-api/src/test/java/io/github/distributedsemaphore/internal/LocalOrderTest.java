@@ -247,6 +247,26 @@ class LocalOrderTest {
     }
 
     @Test
+    void theTurnOfOthersEndsHoweverManyReleasesFollow() {
+        Stage stage = new Stage(10, "handOffs=0&turn=200ms&recheck=1s");
+        stage.takeAsOther();
+        List<Permit> mine = new ArrayList<>();
+        for (int i = 0; i < 9; i++) {
+            mine.add(stage.take());
+        }
+        CompletableFuture<PermitGroup> all = stage.others.acquireAsync(10, Duration.ofHours(1));
+        stage.settle();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        for (int i = 0; i < 4; i++) {
+            mine.get(i).release();
+            stage.passMillis(90);
+        }
+        assertThat(waiting).isCompleted();
+        assertThat(all).isNotDone();
+    }
+
+    @Test
     void withoutOthersThereIsNoTurnToLeave() {
         Stage stage = new Stage(1, "handOffs=0&turn=1s");
         Permit mine = stage.take();

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.InterruptOnLoss;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.PermitLostException;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
 import java.io.OutputStream;
@@ -71,6 +73,34 @@ class LosingTest {
         stage.pass(Duration.ZERO);
         assertThat(told).hasSize(1);
         assertThat(permit.validUntil().isPast(stage.environment.nanoTime())).isTrue();
+    }
+
+    @Test
+    void aPermitThatIsReleasedAfterItsTimeIsToldAsLostAlsoIfNoTimerCouldFire() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        permit.onLost(told::add);
+        stage.environment.freeze(Stage.LEASE.toNanos());
+        Permit successor = stage.takeAsOther();
+        permit.close();
+        stage.settle();
+        assertThat(told).extracting(PermitLoss::cause).containsExactly(LossCause.NOT_RENEWED_IN_TIME);
+        assertThat(stage.semaphore.statistics().lost()).containsEntry(LossCause.NOT_RENEWED_IN_TIME, 1L);
+        assertThat(stage.semaphore.statistics().released()).isZero();
+        assertThat(successor.verify()).isEqualTo(Verification.HELD);
+    }
+
+    @Test
+    void aGuardKnowsALossThatNoTimerCouldTell() {
+        Stage stage = new Stage(1);
+        Permit permit = stage.take();
+        try (InterruptOnLoss guard = InterruptOnLoss.guard(permit)) {
+            guard.throwIfLost();
+            stage.environment.freeze(Stage.LEASE.toNanos());
+            assertThatThrownBy(guard::throwIfLost).isInstanceOf(PermitLostException.class);
+            stage.settle();
+            assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        }
     }
 
     @Test

@@ -272,6 +272,22 @@ class OutageTest {
         assertThat(stage.free()).isEqualTo(2);
     }
 
+    @Test
+    void anOutageEndsWithARefusalToo() throws InterruptedException {
+        Stage stage = new Stage(1).starting();
+        stage.outage("exchange", down);
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        stage.outage("exchange", new BackendAccessException("no rights any more", null));
+        stage.passMillis(10_000);
+        assertThat(failureOf(waiting)).isInstanceOf(BackendAccessException.class);
+        stage.outageOver();
+        stage.network = task -> {
+            Environment.Timer unused = stage.environment.schedule(task, 120_000_000);
+        };
+        assertThat(stage.semaphore.tryAcquire(Duration.ofMillis(100))).isPresent();
+    }
+
     /** The other's answers say nothing of the refused one. */
     @Test
     void whatTheBackendRefusesIsTriedAgainAtGrowingIntervalsBesideASemaphoreThatWorks() {

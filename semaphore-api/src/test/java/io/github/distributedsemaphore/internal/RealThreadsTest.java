@@ -475,6 +475,37 @@ class RealThreadsTest {
         assertThat(semaphore.availablePermits()).isEqualTo(1);
     }
 
+    @Test
+    void whatAnExecutorNeverDeliversGoesBackWhenItsFutureIsCancelled() {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(task -> {}).connect()) {
+            CompletableFuture<Permit> undelivered = calling.semaphore(NAME).acquireAsync();
+            await().until(() -> semaphore.availablePermits() == 0);
+            undelivered.cancel(false);
+            await().until(() -> semaphore.availablePermits() == 1);
+        }
+    }
+
+    @Test
+    void aTaskThatAnExecutorNeverCallsKeepsNoPermitWhenItsFutureIsCancelled() {
+        MemoryBackend backend = new MemoryBackend(server, new HolderInfo("host", 1, ""));
+        AtomicInteger called = new AtomicInteger();
+        Executor onlyTheFirst = task -> {
+            if (called.getAndIncrement() == 0) {
+                task.run();
+            }
+        };
+        try (SemaphoreClient calling =
+                SemaphoreClient.builder(backend).callbackExecutor(onlyTheFirst).connect()) {
+            CompletableFuture<Object> result = calling.semaphore(NAME)
+                    .withPermitAsync(Duration.ofSeconds(10), permit -> new CompletableFuture<>());
+            await().until(() -> called.get() == 2);
+            result.cancel(false);
+            await().until(() -> semaphore.availablePermits() == 1);
+        }
+    }
+
     /** Its only thread may be the one that asks. */
     @Test
     void anAnswerThatACallWaitsForNeedsNoExecutorOfTheApplication() throws Exception {

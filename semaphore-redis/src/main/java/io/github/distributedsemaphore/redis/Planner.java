@@ -144,7 +144,9 @@ final class Planner {
                 control == null ? 0 : control.base(),
                 control == null ? null : former,
                 control != null && !view.isMember() && (score > 0 || !claims.isEmpty()),
-                view.isMember() && acts && liveness.isDueForRenewal(view.deadlineMillis()),
+                view.isMember()
+                        && acts
+                        && liveness.isDueForRenewal(view.deadlineMillis(), retained + claims.size() > 0),
                 score == queuedAs ? 0 : score,
                 queuedAs > 0 && !stays && score == 0,
                 hints);

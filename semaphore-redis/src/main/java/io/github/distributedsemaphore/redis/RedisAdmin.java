@@ -216,6 +216,7 @@ final class RedisAdmin implements BackendAdmin {
     private Replies before(CommandBatch batch, RedisWire wire, Deadline deadline) {
         int right = replicas.needed() > 0 ? batch.add(RedisVerb.WAIT, "0", "0") : -1;
         Replies replies = wire.ask(batch, deadline);
+        replies.requireWatch();
         if (right >= 0) {
             replies.get(right);
         }

@@ -199,13 +199,17 @@ final class RedisLiveness {
         batch.add(RedisVerb.ZADD, layout.lives(), "XX", "GT", "CH", deadline, living);
     }
 
-    /** Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write. */
-    boolean isDueForRenewal(long deadlineMillis) {
+    /**
+     * Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write.
+     *
+     * @param takes whether it takes slots. The engine's first renewal comes only after a while, and may get no answer
+     */
+    boolean isDueForRenewal(long deadlineMillis, boolean takes) {
         long leftMillis = deadlineMillis - clock.micros() / 1_000;
-        return unguarded || leftMillis < lease.toMillis() / 2;
+        return unguarded || leftMillis < (takes ? settings.lifeOfGrant() : lease.dividedBy(2)).toMillis();
     }
 
-    /** From when on {@link #isDueForRenewal} is so; the engine renews nobody that holds nothing. */
+    /** From when on {@link #isDueForRenewal} is so of an exchange that takes nothing; the engine renews nobody that holds nothing. */
     Deadline renewalDue(long deadlineMillis) {
         return Deadline.at(clock.nanosAt((deadlineMillis - lease.toMillis() / 2 + 1) * 1_000));
     }

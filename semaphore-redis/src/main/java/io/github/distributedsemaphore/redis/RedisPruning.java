@@ -145,6 +145,7 @@ final class RedisPruning {
         int free = batch.add(RedisVerb.EXISTS, layout.free());
         int time = batch.add(RedisVerb.TIME);
         Replies replies = wire.ask(batch, deadline);
+        replies.requireWatch();
         if (replies.get(control).number() > 0) {
             return;
         }
@@ -190,6 +191,7 @@ final class RedisPruning {
         Map<String, Integer> asked = new HashMap<>();
         clients.forEach(client -> asked.put(client, batch.add(RedisVerb.SMEMBERS, layout.heldBy(client))));
         Replies replies = wire.ask(batch, deadline);
+        replies.requireWatch();
         Map<String, Set<Integer>> held = new HashMap<>();
         asked.forEach((client, index) -> {
             Set<Integer> slots = View.slots(layout.heldBy(client), replies.get(index));

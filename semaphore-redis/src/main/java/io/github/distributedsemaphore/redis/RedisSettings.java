@@ -73,6 +73,14 @@ record RedisSettings(
         return third.compareTo(timeout()) > 0 ? timeout() : third;
     }
 
+    /** How much of the lease a grant has at least: two renewals fit into it, if there is so much of it at all. */
+    Duration lifeOfGrant() {
+        Duration twoRenewals =
+                renewEvery().plus(renewal().plus(renewEvery().dividedBy(4)).multipliedBy(2));
+        Duration most = lease().multipliedBy(7).dividedBy(8);
+        return twoRenewals.compareTo(most) > 0 ? most : twoRenewals;
+    }
+
     @Override
     public String toString() {
         return servers + ", prefix " + prefix + ", detection " + detection;

@@ -225,6 +225,7 @@ record View(
         private final String client;
         private final Watch watch;
         private final int sample;
+        private int watching = NOT_ASKED;
         private int control = NOT_ASKED;
         private int queue = NOT_ASKED;
         private int life = NOT_ASKED;
@@ -260,8 +261,8 @@ record View(
             Reading reading = new Reading(layout, client, watch, all ? 0 : SAMPLE + wanted);
             switch (watch) {
                 case NONE -> {}
-                case CONTROL -> batch.add(RedisVerb.WATCH, layout.control());
-                case CONTROL_AND_FREE -> batch.add(RedisVerb.WATCH, layout.control(), layout.free());
+                case CONTROL -> reading.watching = batch.add(RedisVerb.WATCH, layout.control());
+                case CONTROL_AND_FREE -> reading.watching = batch.add(RedisVerb.WATCH, layout.control(), layout.free());
             }
             reading.control = Control.read(batch, layout);
             if (depth != Depth.CONTROL) {
@@ -302,7 +303,15 @@ record View(
             return mine != NOT_ASKED;
         }
 
+        /** A transaction after a watch that the server refused would be done unconditionally. */
+        private void requireWatch(Replies replies) {
+            if (watching != NOT_ASKED) {
+                Reply unused = replies.get(watching);
+            }
+        }
+
         View parse(Replies replies, long sentNanos) {
+            requireWatch(replies);
             Control found = Control.parse(layout, replies.get(control));
             Reply score = replies.get(life);
             Set<Integer> all = slots(layout.free(), replies.get(free));
@@ -333,6 +342,7 @@ record View(
          */
         @Nullable
         View complete(View known, Replies replies, long sentNanos) {
+            requireWatch(replies);
             if (control != NOT_ASKED
                     && (known.control() == null
                             || !known.control().equals(Control.parse(layout, replies.get(control))))) {

@@ -77,6 +77,20 @@ class LeaseTest {
         assertThat(Redis.await(waiter, 1).answers().get(0)).isInstanceOf(Answer.Granted.class);
     }
 
+    @Test
+    void aGrantLivesLongEnoughForTwoRenewals() {
+        BackendSession session = redis.session("jobs", "detection=4s");
+        ExchangeResult first = Redis.ask(session, 1);
+        giveBack(session, ((Answer.Granted) first.answers().get(0)).holds().get(0));
+        // Of 3.4 s a half and some more are left.
+        await().pollInterval(Duration.ofMillis(1))
+                .until(() -> first.validUntil().remaining().toMillis() < 2_700);
+        ExchangeResult second = Redis.ask(session, 1);
+        long now = System.nanoTime();
+        assertThat(second.validUntil().nanosFrom(now) - first.validUntil().nanosFrom(now))
+                .isGreaterThan(500_000_000);
+    }
+
     /** Without it nothing tells a client that takes others for dead that this one renews at the same moment. */
     @Test
     void aRenewalDoesNotCountIfTheKeyIsGoneThatItWrites() {

@@ -159,6 +159,41 @@ class RightsTest {
         assertThat(redis.commands().exists(redis.layout("more").control())).isZero();
     }
 
+    /** Or else transactions would be done unconditionally. */
+    @Test
+    void withoutTheRightToWatchNothingIsDone() {
+        redis.backend().admin().create("jobs", 3);
+        allow("blind", documented().replace("+watch ", ""));
+        SemaphoreBackend backend = as("blind", "");
+        BackendSession session = session(backend, "jobs");
+        assertThatThrownBy(() -> take(session, 1))
+                .isInstanceOf(BackendAccessException.class)
+                .hasMessageContaining("watch");
+        assertThatThrownBy(() -> backend.admin().create("more", 2)).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> backend.admin().resize("jobs", 2)).isInstanceOf(BackendAccessException.class);
+        assertThatThrownBy(() -> backend.admin().destroy("jobs")).isInstanceOf(BackendAccessException.class);
+        assertThat(redis.held("jobs")).isZero();
+    }
+
+    @Test
+    void whenTheRightToWatchIsTakenAwayMeanwhileNoLimitIsExceeded() {
+        SemaphoreBackend others = redis.backend();
+        others.admin().create("jobs", 3);
+        allow("blind", documented());
+        BackendSession session = session(as("blind", ""), "jobs");
+        Hold kept = takeOne(session);
+        assertThat(server.say("ACL SETUSER blind -watch")).isEqualTo("+OK");
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendAccessException.class);
+        }
+        others.admin().resize("jobs", 1);
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendAccessException.class);
+        allow("blind", documented());
+        assertThat(take(session, 1)).isEqualTo(Answer.FULL);
+        await().untilAsserted(() -> assertThat(redis.held("jobs")).isEqualTo(1));
+        assertThat(session.check(kept)).isEqualTo(HoldState.HELD);
+    }
+
     @Test
     void whenTheRightToTransactionsIsTakenAwayMeanwhileItIsFoundOutWhatWasDone() {
         redis.backend().admin().create("jobs", 2);

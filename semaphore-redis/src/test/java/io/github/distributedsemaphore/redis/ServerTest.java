@@ -11,9 +11,11 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
@@ -24,6 +26,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -145,12 +148,31 @@ class ServerTest {
         }
     }
 
-    private SemaphoreBackend at(String address) {
-        String uri = redis.uri().replace(server.uri(), address);
+    private SemaphoreBackend at(String address, String... settings) {
+        String uri = redis.uri(settings).replace(server.uri(), address);
         return redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("")));
     }
 
     /** Or else releases would be told to this client alone, for as long as it holds something. */
+    @Test
+    void anExchangeWhoseOutcomeCouldNotBeFoundOutManyTimesIsFoundOutAtLast() {
+        session();
+        try (Relay relay = new Relay(server.uri())) {
+            BackendSession session = redis.session(at(relay.uri(), "timeout=1s"), "jobs", new Redis.Ear());
+            takeOne(session);
+            relay.loseReplies();
+            ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, false);
+            assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+            redis.commands().replicaof("127.0.0.1", 1);
+            for (int i = 0; i < 40; i++) {
+                assertThatThrownBy(() -> session.resolve(request)).isInstanceOf(BackendUnavailableException.class);
+            }
+            redis.commands().replicaofNoOne();
+            relay.delayReplies(Duration.ofMillis(30));
+            assertThat(session.resolve(request).answers().get(0)).isInstanceOf(Answer.Granted.class);
+        }
+    }
+
     @Test
     void aPlaceInTheQueueThatCouldNotBeGivenUpIsGivenUpAfterARenewal() {
         BackendSession leaving = session();

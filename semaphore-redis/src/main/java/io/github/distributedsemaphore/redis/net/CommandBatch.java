@@ -46,13 +46,14 @@ public final class CommandBatch {
     /** Volatile, because another thread may give the batch up. */
     private volatile @Nullable CompletableFuture<Replies> answer;
 
+    private int watch = -1;
     private int multi = -1;
     private int exec = -1;
     private boolean moves;
     private int wait = -1;
     private Replicas replicas = Replicas.NONE;
 
-    /** Begins with a watch of these keys and of no others. */
+    /** Begins with a watch of these keys and of no others: {@link Replies#requireWatch} says whether it stands. */
     public static CommandBatch watching(String... keys) {
         CommandBatch batch = new CommandBatch();
         batch.add(RedisVerb.UNWATCH);
@@ -61,6 +62,9 @@ public final class CommandBatch {
     }
 
     public int add(RedisVerb verb, String... arguments) {
+        if (verb == RedisVerb.WATCH) {
+            watch = commands.size();
+        }
         line('*', arguments.length + 1);
         word(verb.getBytes());
         for (String argument : arguments) {
@@ -278,7 +282,7 @@ public final class CommandBatch {
         for (ReplyOutput output : outputs) {
             all.add(output.reply());
         }
-        return new Replies(all, multi, exec, wait, replicas);
+        return new Replies(all, watch, multi, exec, wait, replicas);
     }
 
     /**

@@ -7,12 +7,13 @@ import org.jspecify.annotations.Nullable;
  * The replies to a {@link CommandBatch}.
  *
  * @param all in the order of the commands
+ * @param watch the index of WATCH; -1 if there is none
  * @param multi the index of MULTI; -1 if there is none
  * @param exec the index of EXEC; -1 if there is none
  * @param confirmed the index of WAIT; -1 if there is none
  * @param replicas what that asked for
  */
-public record Replies(List<Reply> all, int multi, int exec, int confirmed, Replicas replicas) {
+public record Replies(List<Reply> all, int watch, int multi, int exec, int confirmed, Replicas replicas) {
     /**
      * The reply to a command; for one inside the transaction what it did, not that it was queued.
      *
@@ -43,6 +44,13 @@ public record Replies(List<Reply> all, int multi, int exec, int confirmed, Repli
             return null;
         }
         return refusal;
+    }
+
+    /** Throws if the server refused to watch. A transaction that follows would be done unconditionally. */
+    public void requireWatch() {
+        if (watch >= 0) {
+            get(watch);
+        }
     }
 
     /** Throws if the server refused any of the commands. */
