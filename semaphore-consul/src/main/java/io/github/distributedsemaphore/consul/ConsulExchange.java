@@ -253,13 +253,7 @@ final class ConsulExchange {
             watcher.makeDuePlace(plan.view());
         }
         DestroyedLocks.clear(plan.view(), http, end);
-        plan.releases().forEach((hold, session) -> {
-            // Somebody took it out of the list; the session is as good as new.
-            if (!maybeReturned.contains(hold)) {
-                lost.add(hold);
-            }
-            pool.released(hold, session);
-        });
+        endReleases(plan, lost);
         return result(plan, lost, List.of(), Deadline.NEVER);
     }
 
@@ -276,9 +270,18 @@ final class ConsulExchange {
         SlotSession place = plan.place();
         Contender entry = place == null ? null : after.contenders().get(place.id());
         endPlacing(plan, place, entry == null ? 0 : entry.modifyIndex());
-        plan.releases().forEach(pool::released);
+        endReleases(plan, lost);
         calls.freshen(holds.keySet(), end);
         return result(plan, lost, new ArrayList<>(holds.values()), calls.aliveUntil(holds.keySet()));
+    }
+
+    /**
+     * What somebody has taken out of the list is lost: that the list was as the plan has it is read, or proved by the transaction. The
+     * sessions are as good as new.
+     */
+    private void endReleases(ExchangePlan plan, Set<Hold> lost) {
+        plan.missing().stream().filter(hold -> !maybeReturned.contains(hold)).forEach(lost::add);
+        plan.releases().forEach(pool::released);
     }
 
     private void endPlacing(ExchangePlan plan, @Nullable SlotSession made, long index) {
@@ -332,7 +335,9 @@ final class ConsulExchange {
         Deadline end = attempts.end();
         Attempts requests = new Attempts(end);
         String last = reason;
-        maybeReturned.addAll(plan.releases().keySet());
+        Set<Hold> returned = new HashSet<>(plan.releases().keySet());
+        returned.removeAll(plan.missing());
+        maybeReturned.addAll(returned);
         while (true) {
             PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {

@@ -144,6 +144,14 @@ final class ExchangePlan {
         return releases;
     }
 
+    /** Those of the releases that are lost unless an earlier plan gave them back: somebody has taken them out of the list. */
+    Set<Hold> missing() {
+        return releases.entrySet().stream()
+                .filter(release -> !view.isListed(release.getValue().id()))
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
+    }
+
     /** Whether a caller is refused that does not go on waiting. */
     boolean refusesForGood() {
         return refusesForGood

@@ -135,16 +135,17 @@ final class SessionCalls {
 
     /** Renews a session unless it was confirmed within that part of its time to live; false if it has ended. */
     boolean confirm(SlotSession session, int part, Deadline end) {
-        return isConfirmedWithin(ttlNanos / part, session) || renew(session, end);
+        return isConfirmed(session, part) || renew(session, end);
     }
 
     /** Whether a session is alive for a while without another question. */
     boolean isFresh(SlotSession session) {
-        return isConfirmedWithin(ttlNanos / 2, session);
+        return isConfirmed(session, 2);
     }
 
-    private static boolean isConfirmedWithin(long nanos, SlotSession session) {
-        return System.nanoTime() - session.confirmedNanos() < nanos;
+    /** Whether a session was confirmed within that part of its time to live. */
+    boolean isConfirmed(SlotSession session, int part) {
+        return System.nanoTime() - session.confirmedNanos() < ttlNanos / part;
     }
 
     /** Renews sessions that were not confirmed for a long time: after a pause of this process a grant would end at once. */

@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * renewals; an idle one lapses by itself. Thread-safe; talks to the server without its lock.
  */
 final class SessionPool {
+    /** Within which part of its time to live a session was confirmed that is taken without a question. */
+    private static final int SURE = 4;
+
     private final SessionCalls calls;
     private final String subject;
     private final SessionCalls.SideBySide sideBySide;
@@ -71,7 +74,7 @@ final class SessionPool {
             boolean alive = false;
             boolean known = false;
             try {
-                alive = calls.confirm(reused, 4, end);
+                alive = calls.confirm(reused, SURE, end);
                 known = true;
             } finally {
                 if (!known) {
@@ -82,8 +85,19 @@ final class SessionPool {
                 return reused;
             }
             drop(reused);
+            dropUnsure();
         }
         return register(calls.create(end), end);
+    }
+
+    /**
+     * Forgets the idle sessions that would have to be asked for: where one has ended, the others mostly have too, by their age or with
+     * their node, and each question is a round trip. One that is alive lapses.
+     */
+    private synchronized void dropUnsure() {
+        List.copyOf(idle).stream()
+                .filter(session -> !calls.isConfirmed(session, SURE))
+                .forEach(this::drop);
     }
 
     private synchronized @Nullable SlotSession poll(boolean withPlace) {

@@ -177,6 +177,31 @@ class GraceTest {
         }
     }
 
+    @Test
+    void aLossThatTheWatchHasNotSeenIsToldBesideTheReleaseOfAnotherHold() {
+        for (int lostAnswers : new int[] {0, 1}) {
+            create();
+            try (StubServer silent = StubServer.silent();
+                    BrokenLink link = new BrokenLink(server.address());
+                    ConsulHttp operations = http(link.address(), Duration.ofSeconds(4), 2);
+                    ConsulHttp watches = http(silent.address(), ConsulBackend.WATCH_ANSWER, 2);
+                    BackendSession session =
+                            new ConsulSession(operations, watches, settings(server.address()), name, losses)) {
+                Hold kept = takeOne(session);
+                String id = server.holders(name).get(0);
+                Hold lost = takeOne(session);
+                server.put(name + "/.lock", "{\"Limit\":3,\"Holders\":{\"" + id + "\":true}}");
+                // So that the answer to a conflict is none of those that are lost.
+                Hold after = takeOne(session);
+                link.loseAnswers(lostAnswers);
+                assertThat(giveBack(session, kept, lost, after).lost())
+                        .as("lost answers: " + lostAnswers)
+                        .containsExactly(lost);
+                assertThat(server.get(name + "/.lock")).doesNotContain("true");
+            }
+        }
+    }
+
     /** As something that stands between and does not wait: the answers come at once, and all have one index. */
     @Test
     void answersThatComeAtOnceAreNotAskedForAgainAtOnce() {

@@ -274,8 +274,9 @@ final class LocalSession implements BackendSession {
             }
         } catch (SemaphoreException e) {
             LOG.debug("{}: closing without giving back", subject(), e);
+        } finally {
+            abort();
         }
-        abort();
     }
 
     @Override

@@ -81,7 +81,17 @@ final class SlotTable {
 
     /** Reads the entries of all slots that the table has, and of slots 1 to {@code least} at least. */
     static SlotTable readAll(LockFile file, int least) throws IOException {
-        return read(file, Math.max(least, read(file, 0).slots));
+        SlotTable table = read(file, least);
+        // Without the mutex it may grow before it is read again.
+        while (table.slots > table.highest()) {
+            table = read(file, table.slots);
+        }
+        return table;
+    }
+
+    /** Returns up to which slot the entries were read. */
+    private int highest() {
+        return entries.capacity() / ENTRY - 1;
     }
 
     LockFile file() {

@@ -18,6 +18,7 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,6 +52,41 @@ class ThreadsTest {
         } finally {
             threads.shutdownNow();
         }
+    }
+
+    /** Who closes a session looks without the mutex what it has. */
+    @Test
+    void aTableIsReadWholeAlthoughItGrowsMeanwhile() throws Exception {
+        LockFile file = LockFile.open(directory.resolve(SlotTable.NAME));
+        SlotTable.read(file, 1).prepare(1, 1);
+        AtomicBoolean over = new AtomicBoolean();
+        try {
+            runAll(List.of(
+                    () -> {
+                        while (!over.get()) {
+                            setSlots(file, SlotTable.MAX_SLOTS);
+                            setSlots(file, 1);
+                        }
+                        return null;
+                    },
+                    () -> {
+                        try {
+                            for (int i = 0; i < 1_000; i++) {
+                                assertThat(SlotTable.readAll(file, 0).holdsOf(SlotTable.newSession()))
+                                        .isEmpty();
+                            }
+                            return null;
+                        } finally {
+                            over.set(true);
+                        }
+                    }));
+        } finally {
+            file.close();
+        }
+    }
+
+    private static void setSlots(LockFile file, long slots) throws IOException {
+        file.write(Long.BYTES, ByteBuffer.allocate(Long.BYTES).putLong(slots).array());
     }
 
     @Test

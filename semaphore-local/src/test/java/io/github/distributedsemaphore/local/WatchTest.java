@@ -5,7 +5,9 @@ import static io.github.distributedsemaphore.local.Local.session;
 import static io.github.distributedsemaphore.local.Local.take;
 import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -132,6 +134,16 @@ class WatchTest {
         assertThat(hinted()).isTrue();
         Files.delete(directory.resolve("n-jobs/released"));
         assertThat(hinted()).isTrue();
+    }
+
+    @Test
+    void aSessionEndsAlthoughWhatItsCloseHintsFails() {
+        takeOne(holder);
+        waiter.watch(() -> {
+            throw new IllegalStateException("a hint that fails, as a test wants it");
+        });
+        assertThatThrownBy(holder::close).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> take(holder, 1)).isInstanceOf(BackendUnavailableException.class);
     }
 
     @Test

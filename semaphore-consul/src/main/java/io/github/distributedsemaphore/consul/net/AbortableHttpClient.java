@@ -1,7 +1,13 @@
 package io.github.distributedsemaphore.consul.net;
 
+import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import org.apache.http.HttpHost;
@@ -10,6 +16,7 @@ import org.apache.http.client.config.RequestConfig;
 import org.apache.http.client.methods.CloseableHttpResponse;
 import org.apache.http.client.methods.HttpRequestBase;
 import org.apache.http.config.RegistryBuilder;
+import org.apache.http.conn.DnsResolver;
 import org.apache.http.conn.socket.ConnectionSocketFactory;
 import org.apache.http.conn.socket.PlainConnectionSocketFactory;
 import org.apache.http.conn.ssl.SSLConnectionSocketFactory;
@@ -31,21 +38,27 @@ final class AbortableHttpClient extends CloseableHttpClient {
     private static final ThreadLocal<@Nullable Call> CURRENT = new ThreadLocal<>();
     private static final int LONGEST_CONNECT_MILLIS = 2_000;
 
+    private final DnsResolver names;
     private final PoolingHttpClientConnectionManager connections;
     private final CloseableHttpClient client;
+
+    /** The last question for the agent's address. */
+    private @Nullable FutureTask<InetAddress[]> question;
 
     /**
      * Creates it; connects to nothing yet.
      *
      * @param tls the certificates of the other side and our own, for {@code https}; null if that is not used
+     * @param names finds the addresses of a host, and may take any time
      */
-    AbortableHttpClient(int maxConnections, @Nullable SSLContext tls) {
+    AbortableHttpClient(int maxConnections, @Nullable SSLContext tls, DnsResolver names) {
+        this.names = names;
         RegistryBuilder<ConnectionSocketFactory> sockets = RegistryBuilder.<ConnectionSocketFactory>create()
                 .register("http", PlainConnectionSocketFactory.getSocketFactory());
         if (tls != null) {
             sockets.register("https", new SSLConnectionSocketFactory(tls));
         }
-        connections = new PoolingHttpClientConnectionManager(sockets.build());
+        connections = new PoolingHttpClientConnectionManager(sockets.build(), this::addresses);
         connections.setMaxTotal(maxConnections);
         connections.setDefaultMaxPerRoute(maxConnections);
         // A connection that was idle for longer is tried before use: the agent may have been restarted.
@@ -87,6 +100,34 @@ final class AbortableHttpClient extends CloseableHttpClient {
         HttpContext ofRequest = new BasicHttpContext();
         call.started(ours, ofRequest);
         return client.execute(target, ours, ofRequest);
+    }
+
+    /** A name server that says nothing holds up a thread of ours, and the caller until the end of its call. */
+    private InetAddress[] addresses(String host) throws UnknownHostException {
+        Call call = CURRENT.get();
+        if (call == null || host.matches("[0-9.]+|.*:.*")) {
+            return names.resolve(host);
+        }
+        try {
+            return InterruptShield.await(ask(host), call.end());
+        } catch (TimeoutException | ExecutionException e) {
+            UnknownHostException failure = new UnknownHostException("no address of " + host + ": " + e.getMessage());
+            failure.initCause(e);
+            throw failure;
+        }
+    }
+
+    /** All requests go to one host, so those that come meanwhile wait for the same answer. */
+    private synchronized FutureTask<InetAddress[]> ask(String host) {
+        FutureTask<InetAddress[]> current = question;
+        if (current == null || current.isDone()) {
+            current = new FutureTask<>(() -> names.resolve(host));
+            Thread asking = new Thread(current, "semaphore-consul-names");
+            asking.setDaemon(true);
+            asking.start();
+            question = current;
+        }
+        return current;
     }
 
     /** Drops the connections that nobody uses at the moment. */

@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
+import org.apache.http.conn.DnsResolver;
+import org.apache.http.impl.conn.SystemDefaultDnsResolver;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,13 +63,25 @@ public final class ConsulHttp implements AutoCloseable {
             String datacenter,
             Duration longest,
             int connections) {
+        this(agent, tls, token, datacenter, longest, connections, SystemDefaultDnsResolver.INSTANCE);
+    }
+
+    /** With another way to find the addresses of the agent's host, for tests. */
+    ConsulHttp(
+            HostAndPort agent,
+            @Nullable SSLContext tls,
+            String token,
+            String datacenter,
+            Duration longest,
+            int connections,
+            DnsResolver names) {
         this.agent = agent;
         this.token = token;
         this.datacenter = datacenter;
         this.longest = longest;
         this.connections = new Semaphore(connections, true);
         this.timer = new CallTimer(Math.min(LONGEST_LOOK_NANOS, longest.toNanos() / 20));
-        this.http = new AbortableHttpClient(connections, tls);
+        this.http = new AbortableHttpClient(connections, tls, names);
         String scheme = tls == null ? "http://" : "https://";
         this.client = new ConsulRawClient(scheme + agent.hostInUri(), agent.port(), http);
     }
