@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.jdbc;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import io.github.distributedsemaphore.spi.support.PlatformThreads;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -17,8 +18,6 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,7 +38,6 @@ final class Connections implements AutoCloseable {
 
     private record Idle(Connection connection, long sinceNanos) {}
 
-    private static final long IDLE_SECONDS = 1;
     /** One that was not used for longer may be dead in silence: routers and load balancers forget it, some after a minute. */
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -71,7 +69,13 @@ final class Connections implements AutoCloseable {
      * @param where what they lead to, for messages
      */
     Connections(Callable<Connection> opener, Duration timeout, int kept, String where) {
-        this(opener, timeout, kept, where, ownThreads(), System::nanoTime);
+        this(
+                opener,
+                timeout,
+                kept,
+                where,
+                PlatformThreads.asMany(task -> daemon(task, "semaphore-jdbc-calls")),
+                System::nanoTime);
     }
 
     Connections(
@@ -88,17 +92,6 @@ final class Connections implements AutoCloseable {
         this.kept = kept;
         this.where = where;
         this.places = new Semaphore(kept == 0 ? Integer.MAX_VALUE : kept, true);
-    }
-
-    /** They end by themselves after a second without work: one that hangs in a driver could not be ended anyway. */
-    private static Executor ownThreads() {
-        return new ThreadPoolExecutor(
-                0,
-                Integer.MAX_VALUE,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                task -> daemon(task, "semaphore-jdbc-calls"));
     }
 
     Deadline deadline() {
@@ -131,9 +124,9 @@ final class Connections implements AutoCloseable {
             }
             try {
                 Connection connection = freshOrOpened(idle.pollFirst(), end);
-                // An interrupt that came during a wait would close the socket of a virtual thread.
+                // A driver may look at the flag, which says nothing about its work.
                 shield.absorb();
-                return lent(connection, end, work);
+                return PlatformThreads.call(threads, () -> lent(connection, end, work));
             } catch (SQLException e) {
                 throw Dialect.translated(e, changes, where);
             } finally {

@@ -1,10 +1,12 @@
 package io.github.distributedsemaphore.consul.net;
 
 import io.github.distributedsemaphore.spi.support.InterruptShield;
+import io.github.distributedsemaphore.spi.support.PlatformThreads;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -42,6 +44,8 @@ final class AbortableHttpClient extends CloseableHttpClient {
     private final PoolingHttpClientConnectionManager connections;
     private final CloseableHttpClient client;
 
+    private final Executor threads = PlatformThreads.asMany(AbortableHttpClient::daemon);
+
     /** The last question for the agent's address. */
     private @Nullable FutureTask<InetAddress[]> question;
 
@@ -73,8 +77,18 @@ final class AbortableHttpClient extends CloseableHttpClient {
                 .build();
     }
 
-    /** Runs a step whose request belongs to the call; a call may have several, one after the other. */
+    private static Thread daemon(Runnable task) {
+        Thread thread = new Thread(null, task, "semaphore-consul-calls", 0, false);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** Runs a step whose request belongs to the call; a call may have several, one after the other. An interrupt breaks off none. */
     <T> T with(Call call, Supplier<T> step) {
+        return PlatformThreads.<T, RuntimeException>call(threads, () -> here(call, step));
+    }
+
+    private static <T> T here(Call call, Supplier<T> step) {
         call.begins();
         CURRENT.set(call);
         try {
@@ -122,9 +136,7 @@ final class AbortableHttpClient extends CloseableHttpClient {
         FutureTask<InetAddress[]> current = question;
         if (current == null || current.isDone()) {
             current = new FutureTask<>(() -> names.resolve(host));
-            Thread asking = new Thread(current, "semaphore-consul-names");
-            asking.setDaemon(true);
-            asking.start();
+            threads.execute(current);
             question = current;
         }
         return current;

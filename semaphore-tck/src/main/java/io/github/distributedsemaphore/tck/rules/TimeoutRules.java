@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.tck.fixture.Action;
 import io.github.distributedsemaphore.tck.fixture.Section;
@@ -39,6 +40,8 @@ import org.opentest4j.TestAbortedException;
 public abstract class TimeoutRules {
     /** In which ten thousand have their turn; it takes seconds. */
     private static final Duration CROWD_PATIENCE = Duration.ofSeconds(90);
+
+    private static final Duration INTERRUPTED = Duration.ofMillis(500);
 
     /** For subclasses. */
     protected TimeoutRules() {}
@@ -312,6 +315,40 @@ public abstract class TimeoutRules {
         } finally {
             threads.shutdownNow();
         }
+    }
+
+    /** An interrupt closes the socket that a virtual thread reads from. The client is to see to it that this is none of its own. */
+    @Test
+    @Rule({"3.8", "3.5"})
+    void interruptsBreakOffNoRequestOfAVirtualThread(TckFixture tck) throws Exception {
+        ExecutorService threads = virtualThreads();
+        try {
+            DistributedSemaphore semaphore = tck.semaphore(1);
+            CompletableFuture<Thread> caller = new CompletableFuture<>();
+            Future<Integer> done = threads.submit(() -> {
+                caller.complete(Thread.currentThread());
+                int taken = 0;
+                for (int unused : tck.repeat(tck.rounds(2_000, 200), INTERRUPTED)) {
+                    taken += release(semaphore.tryAcquire());
+                }
+                return taken;
+            });
+            while (!done.isDone()) {
+                caller.join().interrupt();
+                Race.pass(tck.random().nextInt(200_000));
+            }
+            assertThat(done.get())
+                    .as("permits that an interrupted thread has taken")
+                    .isPositive();
+            tck.assertFree(semaphore.name(), 1);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static int release(Optional<Permit> permit) {
+        permit.ifPresent(taken -> assertThat(taken.release()).isEqualTo(ReleaseOutcome.RELEASED));
+        return permit.isPresent() ? 1 : 0;
     }
 
     /** Virtual threads came with Java 21; the kit is compiled for 17. */
