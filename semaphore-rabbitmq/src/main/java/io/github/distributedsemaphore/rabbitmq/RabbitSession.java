@@ -233,9 +233,10 @@ final class RabbitSession implements BackendSession {
         }
         boolean full = taken.answers().contains(Answer.FULL);
         waiters.waiting(request.waiting() && (full || !forWaiters));
-        if (full && request.wants().stream().allMatch(want -> want > 1)) {
-            offers.forEach(waiters::passOn);
-        }
+        // What nobody here could use is for others that wait, and what the last look in vain showed is not so any more.
+        offers.stream()
+                .filter(offer -> !taken.tried().get(offer.slot()) && !held.contains(offer.slot()))
+                .forEach(waiters::passOn);
         if (full && forWaiters) {
             waiters.refused(taken.postponed());
         }

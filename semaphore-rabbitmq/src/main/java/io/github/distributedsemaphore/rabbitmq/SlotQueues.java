@@ -20,19 +20,25 @@ final class SlotQueues {
     /**
      * Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist.
      *
-     * @throws SemaphoreException if there seems to be none, and the cluster node that has A[1] is down
+     * @throws SemaphoreException if the first that seems not to exist is on a cluster node that is down
      */
     static int limit(QueueSight sight, QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget)
             throws LinkLostException {
         int limit = present(sight, names, fallback, budget);
         if (limit == 0) {
             requireUp(fallback.get().look(names.slot(1), budget.end()), budget);
+        } else {
+            requireNextUp(limit, sight, names, fallback, budget);
         }
         return limit;
     }
 
-    /** The same for a caller that wants to take slots: it matters whose they are. */
-    static int limitToTake(QueueSight sight, QueueNames names, HolderConnection holder, CallBudget budget)
+    /**
+     * The same for a caller that wants to take slots: it matters whose they are, and whether there are more only to one that wants
+     * more.
+     */
+    static int limitToTake(
+            QueueSight sight, QueueNames names, int mostWanted, HolderConnection holder, CallBudget budget)
             throws LinkLostException {
         int limit = present(sight, names, () -> holder, budget);
         QueueAnswer first = holder.look(names.slot(1), budget.end());
@@ -41,6 +47,8 @@ final class SlotQueues {
         }
         if (limit == 0) {
             requireUp(first, budget);
+        } else if (mostWanted > limit) {
+            requireNextUp(limit, sight, names, () -> holder, budget);
         }
         return limit;
     }
@@ -65,6 +73,14 @@ final class SlotQueues {
     private static void requireUp(QueueAnswer first, CallBudget budget) {
         if (first == QueueAnswer.DOWN) {
             throw nodeDown(budget.subject(), 1);
+        }
+    }
+
+    private static void requireNextUp(
+            int limit, QueueSight sight, QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget)
+            throws LinkLostException {
+        if (limit < QueueNames.MAX_SLOTS && sight.isDown(names.slot(limit + 1), fallback, budget)) {
+            throw nodeDown(budget.subject(), limit + 1);
         }
     }
 

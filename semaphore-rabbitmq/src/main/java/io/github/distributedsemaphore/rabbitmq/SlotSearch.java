@@ -77,12 +77,14 @@ final class SlotSearch {
      * What an exchange took.
      *
      * @param answers an answer for each want
+     * @param tried slots that were tried to take; callers may be content before all are that were offered
      * @param unused slots that were taken and given back
      * @param sent before the request was sent by which the broker confirmed what was granted, by {@link System#nanoTime}
      * @param postponed whether wants of several permits were refused without a look, to be asked for again soon
      * @param missed whether others were faster with a slot that looked free
      */
-    record Result(List<Answer> answers, List<Integer> unused, long sent, boolean postponed, boolean missed) {}
+    record Result(
+            List<Answer> answers, BitSet tried, List<Integer> unused, long sent, boolean postponed, boolean missed) {}
 
     /**
      * Takes slots for an exchange.
@@ -124,6 +126,7 @@ final class SlotSearch {
         private final HolderConnection holder;
         private final CallBudget budget;
         private final TakenSlots taken;
+        private final BitSet tried = new BitSet();
         private final boolean certain;
         /**
          * Whether the search ends with the first slot that others were faster with. Where many see the same free slots, each would
@@ -196,7 +199,7 @@ final class SlotSearch {
         private void determineLimit() throws LinkLostException {
             // If the look fails, the next exchange has to look again.
             limit = 0;
-            limit = SlotQueues.limitToTake(sight, names, holder, budget);
+            limit = SlotQueues.limitToTake(sight, names, Collections.max(request.wants()), holder, budget);
         }
 
         private Found searchOnce() throws LinkLostException {
@@ -337,6 +340,7 @@ final class SlotSearch {
         }
 
         private void declare(List<Integer> slots) throws LinkLostException {
+            slots.forEach(tried::set);
             if (!slots.isEmpty() && !taken.declare(slots)) {
                 disturbed = true;
                 missed = true;
@@ -356,7 +360,7 @@ final class SlotSearch {
             List<Integer> unused = List.copyOf(pool);
             taken.giveBack(unused);
             unused.forEach(SlotSearch.this::remember);
-            return new Result(answers, unused, taken.confirmedFrom(), collector.isPostponed(), missed);
+            return new Result(answers, tried, unused, taken.confirmedFrom(), collector.isPostponed(), missed);
         }
 
         private Answer answer(int want, Deque<Integer> pool, List<Integer> granted) {

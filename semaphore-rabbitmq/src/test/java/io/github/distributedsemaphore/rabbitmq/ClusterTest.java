@@ -159,6 +159,24 @@ class ClusterTest {
         assertThat(soon(() -> takeOne(later)).slot()).isEqualTo(1);
     }
 
+    /** A broker of version 3 answers probes of the slots of that node as if there were none. */
+    @Test
+    void aSemaphoreOfWhichOneNodeHasTheHighestSlotsHasNoLowerLimitWhenThatIsDown() {
+        SemaphoreBackend other = at(0, "classic");
+        other.admin().create(name, 2);
+        at(2, "classic").admin().resize(name, 4);
+        NODE.get(2).kill();
+
+        BackendSession session = open(other);
+        assertThatThrownBy(() -> take(session, 3)).isInstanceOf(BackendUnavailableException.class);
+        assertThatThrownBy(() -> other.admin().describe(name)).isInstanceOf(BackendUnavailableException.class);
+        assertThatThrownBy(() -> other.admin().retiredHolders(name)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(soon(() -> takeOne(session)).slot()).isLessThanOrEqualTo(2);
+        NODE.get(2).restart();
+        assertThat(soon(() -> other.admin().describe(name).orElseThrow()).limit())
+                .isEqualTo(4);
+    }
+
     @Test
     @Timeout(value = 5, unit = TimeUnit.MINUTES)
     void clientsOfSeveralNodesPassByOneThatJoinedLaterAndHasNoReplicaOfTheStream() {

@@ -5,16 +5,21 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.harness.UriAccess;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -92,6 +97,43 @@ class MailboxTest {
     /** Returns when all is done that was to be done before. */
     private void drain(Mailbox mailbox) {
         assertThat(mailbox.listen(name + "-drain")).succeedsWithin(Duration.ofSeconds(30));
+    }
+
+    /** What the last look in vain showed is not so any more, and what is left is for others. */
+    @Test
+    void aClientThatIsOfferedMoreSlotsThanItNeedsPassesThemOnAndTakesAnotherOneAtOnce() {
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("");
+                SemaphoreBackend other = Rabbit.backend("")) {
+            backend.admin().create(name, 3);
+            BackendSession holding = other.open(name, new Rabbit.News());
+            Hold[] all =
+                    Rabbit.granted(Rabbit.take(holding, 3).answers().get(0)).toArray(Hold[]::new);
+            BackendSession session = backend.open(name, new Rabbit.News());
+            AtomicInteger hints = new AtomicInteger();
+            CompletableFuture<List<Answer>> answers = new CompletableFuture<>();
+            BackendSession.Watch watch = session.watch(() -> {
+                if (hints.incrementAndGet() == all.length) {
+                    answers.complete(List.of(takeWaiting(session), takeWaiting(session)));
+                }
+            });
+            assertThat(takeWaiting(session)).isEqualTo(Answer.FULL);
+            hints.set(0);
+            Rabbit.giveBack(holding, all);
+            assertThat(answers)
+                    .succeedsWithin(Duration.ofSeconds(10))
+                    .asInstanceOf(InstanceOfAssertFactories.list(Answer.class))
+                    .hasOnlyElementsOfType(Answer.Granted.class);
+            // Nobody else waits, so both come back.
+            await().until(() -> hints.get() >= all.length + 2);
+            watch.close();
+            session.close();
+            holding.close();
+            backend.admin().destroy(name);
+        }
+    }
+
+    private static Answer takeWaiting(BackendSession session) {
+        return Rabbit.takeWaiting(session, 1).answers().get(0);
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -13,6 +14,8 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.TlsSettings;
 import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -58,6 +61,23 @@ class TlsTest {
         refused(uri("localhost"), "?ca=" + RabbitServer.certificate());
     }
 
+    /** A broker that goes down, or a load balancer without one, shows no certificate that could be wrong. */
+    @Test
+    void aLinkThatEndsDuringTheHandshakeIsNoRefusal() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            CompletableFuture<?> client = CompletableFuture.runAsync(() -> connectTo(server, ""));
+            try (Socket socket = server.accept()) {
+                assertThat(socket.getInputStream().read()).isNotNegative();
+                // Else what was not read would make it a reset.
+                socket.shutdownOutput();
+                assertThat(client)
+                        .failsWithin(20, TimeUnit.SECONDS)
+                        .withThrowableThat()
+                        .withCauseInstanceOf(BackendUnavailableException.class);
+            }
+        }
+    }
+
     @Test
     void aClientWithACertificateShowsIt() throws Exception {
         String settings = "?ca=" + RabbitServer.certificate() + "&certificate=" + RabbitServer.certificate() + "&key="
@@ -77,7 +97,7 @@ class TlsTest {
         }
     }
 
-    private static void connectTo(SSLServerSocket server, String settings) {
+    private static void connectTo(ServerSocket server, String settings) {
         try (SemaphoreBackend backend =
                 Rabbit.backend("amqps://guest:guest@127.0.0.1:" + server.getLocalPort(), settings)) {
             backend.ping();

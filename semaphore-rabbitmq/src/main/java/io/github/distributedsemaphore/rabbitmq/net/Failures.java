@@ -7,6 +7,7 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.SemaphoreException;
+import java.io.EOFException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,8 @@ public final class Failures {
         if (cause instanceof AuthenticationFailureException) {
             return new BackendAccessException(subject + " refused user or password: correct them in the URI", cause);
         }
-        if (cause instanceof SSLHandshakeException) {
+        // The end of the link during the handshake comes as such an exception, too.
+        if (cause instanceof SSLHandshakeException && !(cause.getCause() instanceof EOFException)) {
             return new BackendAccessException(
                     subject + " showed a certificate that is not trusted: " + cause.getMessage()
                             + ". Name the authority by the setting 'ca', and the host as the certificate does",

@@ -117,7 +117,7 @@ public final class HolderConnection {
         return askAll(queues, HolderConnection::passive, true, end);
     }
 
-    private static Method passive(String queue) {
+    static Method passive(String queue) {
         return new AMQP.Queue.Declare.Builder().queue(queue).passive().build();
     }
 

@@ -2,8 +2,10 @@ package io.github.distributedsemaphore.rabbitmq.net;
 
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Address;
+import com.rabbitmq.client.AddressResolver;
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.DnsRecordIpAddressResolver;
 import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.client.impl.ForgivingExceptionHandler;
 import io.github.distributedsemaphore.Deadline;
@@ -33,6 +35,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +61,9 @@ public final class RabbitConnections implements AutoCloseable {
     private static final AtomicInteger THREADS = new AtomicInteger();
 
     private final RabbitSettings settings;
+    /** Tells the addresses of a node. */
+    private final Function<Address, AddressResolver> names;
+
     private final ThreadFactory threads = RabbitConnections::newThread;
     /** What comes after the end still has to be done, such as closing a socket, and gets a thread of its own. */
     private final ExecutorService executor = new ThreadPoolExecutor(
@@ -75,7 +81,12 @@ public final class RabbitConnections implements AutoCloseable {
     private volatile boolean closed;
 
     public RabbitConnections(RabbitSettings settings) {
+        this(settings, node -> new DnsRecordIpAddressResolver(node, settings.tls() != null));
+    }
+
+    RabbitConnections(RabbitSettings settings, Function<Address, AddressResolver> names) {
         this.settings = settings;
+        this.names = names;
         timer.setRemoveOnCancelPolicy(true);
     }
 
@@ -227,9 +238,8 @@ public final class RabbitConnections implements AutoCloseable {
 
         void connect(String purpose, boolean told) {
             try {
-                List<Address> order = new ArrayList<>(settings.addresses());
-                Collections.shuffle(order);
-                Connection connection = factory(this, told).newConnection(order, purpose);
+                List<Address> order = inOrder();
+                Connection connection = factory(this, told, order.size()).newConnection(executor, () -> order, purpose);
                 keep(new Opened(
                         connection, Objects.requireNonNull(socket, "the client library has configured no socket")));
             } catch (IOException | TimeoutException | RuntimeException e) {
@@ -259,7 +269,17 @@ public final class RabbitConnections implements AutoCloseable {
         }
     }
 
-    private ConnectionFactory factory(Attempt attempt, boolean told) {
+    /**
+     * The nodes in random order; or the addresses of the only one, in the system's, which may have reasons for it. Of several nodes no
+     * names are looked up here: one that nobody tells would keep us from the others.
+     */
+    private List<Address> inOrder() throws IOException {
+        List<Address> nodes = new ArrayList<>(settings.addresses());
+        Collections.shuffle(nodes);
+        return nodes.size() > 1 ? nodes : names.apply(nodes.get(0)).getAddresses();
+    }
+
+    private ConnectionFactory factory(Attempt attempt, boolean told, int addresses) {
         // Of several nodes one that is silent leaves the others their part of the time.
         int each = Math.max(1, settings.timeoutMillis() / settings.addresses().size());
         ConnectionFactory factory = new ConnectionFactory();
@@ -269,7 +289,8 @@ public final class RabbitConnections implements AutoCloseable {
         factory.setAutomaticRecoveryEnabled(false);
         factory.setTopologyRecoveryEnabled(false);
         factory.setRequestedHeartbeat(settings.heartbeat());
-        factory.setConnectionTimeout(each);
+        // The same of several addresses of a node; but a login there that is slow may be so at each of them.
+        factory.setConnectionTimeout(Math.max(1, settings.timeoutMillis() / addresses));
         factory.setHandshakeTimeout(each);
         // By default it would be ten minutes.
         factory.setChannelRpcTimeout(settings.timeoutMillis());
