@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It interrupts at most once, and never after its {@link #close}. It takes its interrupt back: at close, and when {@link
+ * <p>It interrupts at most once, and never after its {@link #close}. It does so on a thread of the client, whatever executor runs the
+ * application's callbacks. It takes its interrupt back: at close, and when {@link
  * #throwIfLost} throws, the interrupt flag is cleared if it is still set. An interrupt by somebody else is kept if it came before
  * the loss, or after this guard's own was taken back. A thread has one flag only: an interrupt by somebody else that comes in between
  * cannot be told from this guard's own, and is cleared with it.

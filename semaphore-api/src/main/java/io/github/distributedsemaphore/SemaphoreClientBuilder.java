@@ -138,8 +138,9 @@ public final class SemaphoreClientBuilder {
      * Sets which executor runs the application's own code: loss listeners, and tasks and completions of the futures of
      * {@link DistributedSemaphore} and {@link Holding}. By default they run on daemon threads of the client, as many as block at the same moment.
      *
-     * <p>The client's own work, such as renewals, never runs there, so a slow executor delays callbacks only. A permit that
-     * was granted to a future is held, and renewed, from its grant on, also while the completion of the future waits for the executor. A
+     * <p>The client's own work, such as renewals, never runs there, nor do the interrupts of {@link InterruptOnLoss}, so a slow executor
+     * delays callbacks only. A permit that was granted to a future is held, and renewed, from its grant on, also while the completion of
+     * the future waits for the executor. If the future is cancelled meanwhile the permit goes back. A
      * callback that the executor refuses runs on a thread of the client.
      *
      * @param executor the executor, which the application shuts down itself after the client
