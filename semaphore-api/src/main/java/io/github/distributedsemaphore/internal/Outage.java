@@ -139,8 +139,11 @@ final class Outage {
             began(batch.sent(), failure);
         } else {
             // A refusal is an answer: the outage is over.
-            reason = null;
             old = false;
+            if (reason != null) {
+                reason = null;
+                work.resume();
+            }
             retries.failed();
             queue.failWaiting(failure);
         }
@@ -197,14 +200,18 @@ final class Outage {
 
     // The session ended
 
-    /** What the old session was to give back is gone, and nobody will know what it was asked last. */
-    void sessionEnded() {
-        work.takePending().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+    /**
+     * What the old session was to give back is gone, and nobody will know what it was asked last.
+     *
+     * @param found what releases that were under way are told
+     */
+    void sessionEnded(ReleaseOutcome found) {
+        work.takePending().forEach(release -> release.done(found));
         PendingWork.Batch open = work.unresolved();
         work.resolved();
         whyUnknown = null;
         if (open != null) {
-            open.releases().forEach(release -> release.done(ReleaseOutcome.WAS_LOST));
+            open.releases().forEach(release -> release.done(found));
             open.failAttempts(Failures.sessionLost(name, queue.isClosed()));
         }
         work.ask();

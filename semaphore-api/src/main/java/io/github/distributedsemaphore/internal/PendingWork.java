@@ -141,9 +141,12 @@ final class PendingWork {
      * @param inOrder whether the backend sees to that
      */
     void askAfterTurnOfOthers(long now, boolean inOrder) {
+        // A turn that has begun ends when it was to end: or else one release after the other would put it off. One that
+        // has ended is
+        // no reason for another before this client has asked.
+        boolean due = ask && notBefore.isPast(now);
         ask = true;
-        // A turn that has begun ends when it was to end: or else one release after the other would put it off.
-        if (othersWaiting && !inOrder && turnNanos > 0 && notBefore.isPast(now)) {
+        if (othersWaiting && !inOrder && turnNanos > 0 && !due && notBefore.isPast(now)) {
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
         }
     }

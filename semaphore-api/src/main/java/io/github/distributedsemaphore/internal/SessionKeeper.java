@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
@@ -170,7 +171,8 @@ final class SessionKeeper {
         try {
             watch = wakeups.forget();
             ended = forget();
-            outage.sessionEnded();
+            // The end of a session that is closed frees its slots: that is a release.
+            outage.sessionEnded(abort ? ReleaseOutcome.WAS_LOST : ReleaseOutcome.RELEASED);
         } finally {
             combiner.lock.unlock();
         }
@@ -343,7 +345,7 @@ final class SessionKeeper {
                 slots.loseAll(LossCause.SESSION_ENDED, reason);
                 ledger.sessionEnded();
                 closeLater();
-                outage.sessionEnded();
+                outage.sessionEnded(ReleaseOutcome.WAS_LOST);
             } finally {
                 combiner.lock.unlock();
             }

@@ -82,10 +82,12 @@ final class ConsulExchange {
     private ExchangeResult exchange(ExchangeRequest request, Attempts attempts, InterruptShield shield) {
         Deadline end = attempts.end();
         Set<Hold> lost = new HashSet<>();
+        Set<Hold> missing = Set.of();
         while (true) {
             Map<Hold, SlotSession> releases = beginReleases(request, lost);
             if (attempts.isTimeToForceRelease()) {
-                endSessions(releases, end);
+                missing.stream().filter(hold -> !maybeReturned.contains(hold)).forEach(lost::add);
+                endSessions(releases, missing, end);
             }
             ExchangePlan plan;
             try {
@@ -96,6 +98,7 @@ final class ConsulExchange {
             if (plan.isEmpty()) {
                 return nothingToWrite(plan, lost, end);
             }
+            missing = plan.missing();
             sentNanos = System.nanoTime();
             // Noted before it is sent: whatever is thrown from here on, it can be found out about.
             unresolved = plan;
@@ -140,10 +143,14 @@ final class ConsulExchange {
     }
 
     /** The slot of a session that has ended is free, whoever changes the list meanwhile. Leaves those that may not have ended. */
-    private void endSessions(Map<Hold, SlotSession> releases, Deadline end) {
-        maybeReturned.addAll(releases.keySet());
+    private void endSessions(Map<Hold, SlotSession> releases, Set<Hold> missing, Deadline end) {
+        mayBeReturned(releases.keySet(), missing);
         releases.entrySet().removeIf(release -> pool.endRelease(release.getKey(), release.getValue(), end));
         known.forget();
+    }
+
+    private void mayBeReturned(Set<Hold> releases, Set<Hold> missing) {
+        releases.stream().filter(hold -> !missing.contains(hold)).forEach(maybeReturned::add);
     }
 
     /** Finds out what the unresolved exchange did, or makes sure that it is not done any more. */
@@ -209,7 +216,7 @@ final class ConsulExchange {
             Set<Hold> lost,
             Deadline end,
             IncompatibleStateException e) {
-        endSessions(releases, end);
+        endSessions(releases, Set.of(), end);
         if (!releases.isEmpty()) {
             throw Transaction.unknown(subject, "a session could not be ended; " + e.getMessage());
         }
@@ -275,10 +282,7 @@ final class ConsulExchange {
         return result(plan, lost, new ArrayList<>(holds.values()), calls.aliveUntil(holds.keySet()));
     }
 
-    /**
-     * What somebody has taken out of the list is lost: that the list was as the plan has it is read, or proved by the transaction. The
-     * sessions are as good as new.
-     */
+    /** What somebody has taken out of the list is lost: that is read, or proved by the transaction. The sessions are as good as new. */
     private void endReleases(ExchangePlan plan, Set<Hold> lost) {
         plan.missing().stream().filter(hold -> !maybeReturned.contains(hold)).forEach(lost::add);
         plan.releases().forEach(pool::released);
@@ -335,9 +339,7 @@ final class ConsulExchange {
         Deadline end = attempts.end();
         Attempts requests = new Attempts(end);
         String last = reason;
-        Set<Hold> returned = new HashSet<>(plan.releases().keySet());
-        returned.removeAll(plan.missing());
-        maybeReturned.addAll(returned);
+        mayBeReturned(plan.releases().keySet(), plan.missing());
         while (true) {
             PrefixView view = reader.readOrUnknown(end, last);
             if (plan.isDoneIn(view)) {
@@ -369,8 +371,8 @@ final class ConsulExchange {
      */
     private @Nullable ExchangeResult giveUp(ExchangePlan plan, Deadline end) {
         plan.ended(pool.destroyAll(plan.mayTake(), end));
-        int left = plan.mayTake().size();
-        if (left > 0) {
+        if (!plan.mayTake().isEmpty()) {
+            int left = plan.mayTake().size();
             throw Transaction.unknown(
                     subject, left + " of " + plan.takers().size() + " sessions could not be ended in time");
         }

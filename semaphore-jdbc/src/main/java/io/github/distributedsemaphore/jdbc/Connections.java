@@ -124,7 +124,7 @@ final class Connections implements AutoCloseable {
             }
             try {
                 Connection connection = freshOrOpened(idle.pollFirst(), end);
-                // A driver may look at the flag, which says nothing about its work.
+                // An interrupt of the wait is back, and a driver may look at the flag of this thread.
                 shield.absorb();
                 return PlatformThreads.call(threads, () -> lent(connection, end, work));
             } catch (SQLException e) {

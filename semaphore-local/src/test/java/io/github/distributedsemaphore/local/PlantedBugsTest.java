@@ -161,8 +161,8 @@ class PlantedBugsTest {
                     "10.2",
                     "a cancelled task swallowed the permit",
                     "EngineSemaphore.java",
-                    "if (result.isDone()) { permit.close(); return; }",
-                    "if (result.isDone()) { return; }"),
+                    "if (taken.compareAndSet(false, true)) { environment.execute(permit::close); }",
+                    "if (taken.compareAndSet(false, true)) { result.isDone(); }"),
             engine(
                     "an asynchronous task is done before its permit is released",
                     "4.1",

@@ -20,25 +20,19 @@ final class SlotQueues {
     /**
      * Determines the limit: looks for A[1], A[2] and so on, until the first that does not exist.
      *
-     * @throws SemaphoreException if the first that seems not to exist is on a cluster node that is down
+     * @throws SemaphoreException if there seems to be none, and the cluster node that has A[1] is down
      */
     static int limit(QueueSight sight, QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget)
             throws LinkLostException {
         int limit = present(sight, names, fallback, budget);
         if (limit == 0) {
             requireUp(fallback.get().look(names.slot(1), budget.end()), budget);
-        } else {
-            requireNextUp(limit, sight, names, fallback, budget);
         }
         return limit;
     }
 
-    /**
-     * The same for a caller that wants to take slots: it matters whose they are, and whether there are more only to one that wants
-     * more.
-     */
-    static int limitToTake(
-            QueueSight sight, QueueNames names, int mostWanted, HolderConnection holder, CallBudget budget)
+    /** The same for a caller that wants to take slots: it matters whose they are. */
+    static int limitToTake(QueueSight sight, QueueNames names, HolderConnection holder, CallBudget budget)
             throws LinkLostException {
         int limit = present(sight, names, () -> holder, budget);
         QueueAnswer first = holder.look(names.slot(1), budget.end());
@@ -47,8 +41,6 @@ final class SlotQueues {
         }
         if (limit == 0) {
             requireUp(first, budget);
-        } else if (mostWanted > limit) {
-            requireNextUp(limit, sight, names, () -> holder, budget);
         }
         return limit;
     }
@@ -76,12 +68,12 @@ final class SlotQueues {
         }
     }
 
-    private static void requireNextUp(
-            int limit, QueueSight sight, QueueNames names, Supplier<HolderConnection> fallback, CallBudget budget)
+    /** Whether there are more slots than were found, because a cluster node is down: RabbitMQ 3 answers as if there were none. */
+    static boolean isNextDown(int limit, QueueNames names, HolderConnection holder, CallBudget budget)
             throws LinkLostException {
-        if (limit < QueueNames.MAX_SLOTS && sight.isDown(names.slot(limit + 1), fallback, budget)) {
-            throw nodeDown(budget.subject(), limit + 1);
-        }
+        return limit > 0
+                && limit < QueueNames.MAX_SLOTS
+                && holder.look(names.slot(limit + 1), budget.end()) == QueueAnswer.DOWN;
     }
 
     static SemaphoreException foreign(String subject, String queue) {

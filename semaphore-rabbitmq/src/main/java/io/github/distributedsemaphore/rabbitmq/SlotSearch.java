@@ -137,6 +137,9 @@ final class SlotSearch {
         private boolean disturbed;
         /** The same, of any round. */
         private boolean missed;
+        /** Whether there are more slots, on a cluster node that is down: then nobody is told the limit. */
+        private boolean moreAreDown;
+
         /** How many permits all callers want together, and how many the most modest one wants: fewer are of no use. */
         private int most;
 
@@ -199,7 +202,12 @@ final class SlotSearch {
         private void determineLimit() throws LinkLostException {
             // If the look fails, the next exchange has to look again.
             limit = 0;
-            limit = SlotQueues.limitToTake(sight, names, Collections.max(request.wants()), holder, budget);
+            limit = SlotQueues.limitToTake(sight, names, holder, budget);
+            moreAreDown =
+                    Collections.max(request.wants()) > limit && SlotQueues.isNextDown(limit, names, holder, budget);
+            if (moreAreDown && Collections.min(request.wants()) > limit) {
+                throw SlotQueues.nodeDown(budget.subject(), limit + 1);
+            }
         }
 
         private Found searchOnce() throws LinkLostException {
@@ -234,7 +242,10 @@ final class SlotSearch {
             int enough = offered > 0 ? Math.min(offered, wanted()) : wanted();
             while (least == 1 && taken.size() + slots.size() < enough && !remembered.isEmpty()) {
                 int slot = remembered.pop();
-                if (slot <= limit && isCandidate(slot)) {
+                if (slot > limit) {
+                    // It is no use to others either.
+                    tried.set(slot);
+                } else if (isCandidate(slot)) {
                     slots.add(slot);
                 }
             }
@@ -368,7 +379,7 @@ final class SlotSearch {
                 return Answer.MISSING;
             }
             if (want > limit) {
-                return new Answer.ExceedsLimit(limit);
+                return moreAreDown ? Answer.FULL : new Answer.ExceedsLimit(limit);
             }
             if (want > pool.size() || (collector.isPostponed() && want > 1)) {
                 return Answer.FULL;

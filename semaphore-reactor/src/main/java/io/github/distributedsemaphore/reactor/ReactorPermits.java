@@ -99,11 +99,11 @@ public final class ReactorPermits {
     @CheckReturnValue
     public static <H extends Holding, T> Flux<T> using(
             Supplier<CompletableFuture<H>> acquire, Function<? super H, ? extends Publisher<? extends T>> work) {
-        return using(acquire, work, new AtomicReference<>());
+        return using(acquire, work, loss -> {});
     }
 
     /**
-     * Runs work under what an asynchronous acquire gives, as {@link #using}, until a permit is lost.
+     * Runs work under what an asynchronous acquire gives, as {@link #using(Supplier, Function)}, until a permit is lost.
      *
      * @param acquire starts an acquire, once for each subscription, such as {@code () -> semaphore.acquireAsync(2, maxWait)}
      * @param work makes what to subscribe to while the permits are held
@@ -120,7 +120,7 @@ public final class ReactorPermits {
             return using(
                             acquire,
                             (H holding) -> ReactorPermits.<T>failOnLoss(holding, work.apply(holding), found),
-                            found)
+                            loss -> found.compareAndSet(null, loss))
                     .concatWith(lossIn(found))
                     .onErrorMap(failure -> failure instanceof PermitLostException || found.get() == null
                             ? failure
@@ -128,15 +128,27 @@ public final class ReactorPermits {
         });
     }
 
-    private static <H extends Holding, T> Flux<T> using(
+    /**
+     * Runs work under what an asynchronous acquire gives, as {@link #using(Supplier, Function)}. A loss does not end it, nor does one that
+     * only the release finds.
+     *
+     * @param acquire starts an acquire, once for each subscription, such as {@code () -> semaphore.acquireAsync(2, maxWait)}
+     * @param work makes what to subscribe to while the permits are held
+     * @param foundByRelease is told of the loss that the release found, also if listeners were told before; does not block
+     * @param <H> {@link Permit} or {@link PermitGroup}
+     * @param <T> what the work produces
+     * @return the results of the work; it completes or fails after the release
+     */
+    @CheckReturnValue
+    public static <H extends Holding, T> Flux<T> using(
             Supplier<CompletableFuture<H>> acquire,
             Function<? super H, ? extends Publisher<? extends T>> work,
-            AtomicReference<@Nullable PermitLoss> found) {
+            Consumer<? super PermitLoss> foundByRelease) {
         // The request is the resource, not the permit: it is there at once, so no permit can fall between two
         // operators.
         return Flux.usingWhen(
                 // A cancellation while the supplier runs may discard what it returns, with a hook on operators always.
-                Mono.fromSupplier(() -> new Use<H, T>(acquire.get(), work, found))
+                Mono.fromSupplier(() -> new Use<H, T>(acquire.get(), work, foundByRelease))
                         .doOnDiscard(Use.class, use -> use.end().subscribe()),
                 Use::run,
                 Use::end);
@@ -152,16 +164,15 @@ public final class ReactorPermits {
 
         private boolean over;
 
-        /** Gets the loss that the release finds. */
-        private final AtomicReference<@Nullable PermitLoss> found;
+        private final Consumer<? super PermitLoss> foundByRelease;
 
         Use(
                 CompletableFuture<H> acquiring,
                 Function<? super H, ? extends Publisher<? extends T>> work,
-                AtomicReference<@Nullable PermitLoss> found) {
+                Consumer<? super PermitLoss> foundByRelease) {
             this.acquiring = acquiring;
             this.work = work;
-            this.found = found;
+            this.foundByRelease = foundByRelease;
         }
 
         Flux<T> run() {
@@ -214,7 +225,7 @@ public final class ReactorPermits {
             return Mono.defer(() -> endsDuringCall() || acquiring.cancel(false) || acquiring.isCompletedExceptionally()
                             ? Mono.empty()
                             : Mono.fromFuture(acquiring).flatMap(ReactorPermits::release))
-                    .doOnNext(loss -> found.compareAndSet(null, loss))
+                    .doOnNext(foundByRelease)
                     .then();
         }
     }

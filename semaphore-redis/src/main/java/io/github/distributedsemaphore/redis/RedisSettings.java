@@ -73,7 +73,10 @@ record RedisSettings(
         return third.compareTo(timeout()) > 0 ? timeout() : third;
     }
 
-    /** How much of the lease a grant has at least: two renewals fit into it, if there is so much of it at all. */
+    /**
+     * How much of the lease is left when slots are taken, or else it is renewed with that: two renewals fit into it, if a lease is so long. A slot
+     * that another client hands over, or that is found after a lost reply, has what is left.
+     */
     Duration lifeOfGrant() {
         Duration twoRenewals =
                 renewEvery().plus(renewal().plus(renewEvery().dividedBy(4)).multipliedBy(2));

@@ -2,10 +2,12 @@ package io.github.distributedsemaphore.spring;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.reactor.ReactorPermits;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.reactivestreams.Publisher;
@@ -28,13 +30,14 @@ final class PublisherCall {
             // The method itself may fail with a time-out of another semaphore, and then it was not skipped.
             AtomicBoolean begun = new AtomicBoolean();
             Supplier<CompletableFuture<PermitGroup>> acquire = () -> semaphore.acquireAsync(permits, rule.maxWait());
+            Consumer<PermitLoss> warning = WithPermitInterceptor.warning();
             Function<PermitGroup, Publisher<Object>> work = group -> {
                 begun.set(true);
-                return begin(rule, semaphore, group, method);
+                return begin(rule, semaphore, group, method, warning);
             };
             Flux<Object> guarded = rule.interrupts()
                     ? ReactorPermits.usingUntilLost(acquire, work)
-                    : ReactorPermits.using(acquire, work);
+                    : ReactorPermits.using(acquire, work, warning);
             return rule.skips()
                     ? guarded.onErrorResume(
                             failure -> failure instanceof SemaphoreTimeoutException && !begun.get(),
@@ -44,7 +47,11 @@ final class PublisherCall {
     }
 
     private static Publisher<Object> begin(
-            PermitMethod rule, DistributedSemaphore semaphore, PermitGroup group, ProxyMethodInvocation method) {
+            PermitMethod rule,
+            DistributedSemaphore semaphore,
+            PermitGroup group,
+            ProxyMethodInvocation method,
+            Consumer<PermitLoss> warning) {
         Publisher<?> work;
         try {
             work = (Publisher<?>) WithPermitInterceptor.runBody(
@@ -56,7 +63,7 @@ final class PublisherCall {
             return Mono.empty();
         }
         if (!rule.interrupts()) {
-            group.onLost(WithPermitInterceptor.warning());
+            group.onLost(warning);
         }
         return Flux.from(work);
     }

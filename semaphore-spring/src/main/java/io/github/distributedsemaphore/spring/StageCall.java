@@ -145,7 +145,8 @@ final class StageCall {
                 WithPermitInterceptor.notConfirmed(group, problem);
             } else {
                 outcome = afterRelease(
-                        outcome, PermitLoss.foundBy(group, released).orElse(null));
+                        outcome == null ? null : unwrapped(outcome),
+                        PermitLoss.foundBy(group, released).orElse(null));
             }
             if (outcome == null) {
                 result.complete(value);

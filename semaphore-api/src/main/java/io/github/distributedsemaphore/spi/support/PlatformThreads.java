@@ -69,6 +69,21 @@ public final class PlatformThreads {
     }
 
     /**
+     * Runs a task on an executor, or on the calling thread if the machine has no thread left: what the task has to end or to give back is not
+     * forgotten then.
+     *
+     * @param platform runs it
+     * @param task what to do
+     */
+    public static void execute(Executor platform, FutureTask<?> task) {
+        try {
+            platform.execute(task);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            task.run();
+        }
+    }
+
+    /**
      * Does something that an interrupt must not break off: on the calling thread, or, if that is virtual, on another one. The caller waits
      * for its end then. An interrupt does not end that wait, and is there afterwards.
      *
@@ -85,7 +100,7 @@ public final class PlatformThreads {
             return work.call();
         }
         FutureTask<T> task = new FutureTask<>(work::call);
-        platform.execute(task);
+        execute(platform, task);
         try {
             return InterruptShield.await(task, Deadline.NEVER);
         } catch (ExecutionException e) {

@@ -136,8 +136,8 @@ final class AbortableHttpClient extends CloseableHttpClient {
         FutureTask<InetAddress[]> current = question;
         if (current == null || current.isDone()) {
             current = new FutureTask<>(() -> names.resolve(host));
-            threads.execute(current);
             question = current;
+            PlatformThreads.execute(threads, current);
         }
         return current;
     }

@@ -278,7 +278,7 @@ public final class ConsulHttp implements AutoCloseable {
             String reason = late ? "the time is over" : "all connections to " + agent + " are in use";
             throw new NoReplyException(reason, true, null);
         }
-        // An interrupt of the wait is back: in a virtual thread it would close the socket.
+        // An interrupt of the wait is back, and it is none of the request.
         shield.absorb();
     }
 

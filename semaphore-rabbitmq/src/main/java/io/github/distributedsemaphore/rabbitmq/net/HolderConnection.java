@@ -117,7 +117,7 @@ public final class HolderConnection {
         return askAll(queues, HolderConnection::passive, true, end);
     }
 
-    static Method passive(String queue) {
+    private static Method passive(String queue) {
         return new AMQP.Queue.Declare.Builder().queue(queue).passive().build();
     }
 

@@ -161,44 +161,6 @@ public final class QueueSight {
         }
     }
 
-    /**
-     * Whether a queue that probes do not find is there, on a cluster node that is down: RabbitMQ 3 returns messages to it as if there
-     * were none. A user that only looks may not be allowed to ask, and then this is false.
-     */
-    public boolean isDown(String queue, Supplier<HolderConnection> fallback, CallBudget budget)
-            throws LinkLostException {
-        try {
-            return isDown(queue, budget.patience(budget.probing()));
-        } catch (ProbeFailedException e) {
-            LOG.debug("the connection of the probes does not tell whether a node is down", e);
-            return fallback.get().look(queue, budget.end()) == QueueAnswer.DOWN;
-        }
-    }
-
-    /** On a channel that probes have left: the broker nearly always closes it, and another one might be beyond a limit. */
-    private boolean isDown(String queue, Deadline patience) throws ProbeFailedException {
-        ProbeConnection.Line line = probes.line(patience);
-        Prober prober = line.isBlocked() ? null : line.idleProber();
-        if (prober == null) {
-            throw new ProbeFailedException("there is no channel that could be used now", null);
-        }
-        try {
-            InterruptShield.await(prober.channel.asyncCompletableRpc(HolderConnection.passive(queue)), patience);
-            line.keep(prober);
-            return false;
-        } catch (ExecutionException | TimeoutException | IOException | ShutdownSignalException e) {
-            ShutdownSignalException signal = Failures.signal(e);
-            if (signal != null && signal.getReason() instanceof AMQP.Channel.Close close) {
-                return close.getReplyCode() == AMQP.NOT_FOUND && !Failures.isAbsent(close.getReplyText());
-            }
-            connections.executeIfPossible(prober::abort);
-            if (!line.isBlocked()) {
-                probes.forget(line);
-            }
-            throw new ProbeFailedException("a look at '" + queue + "' had no answer: " + e, e);
-        }
-    }
-
     private void refuseIfDenied(Exception failure) {
         ShutdownSignalException signal = Failures.signal(failure);
         if (signal != null

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 class RabbitConnectionsTest {
     private static final int FULL_MILLIS = 300;
 
-    private final RabbitSettings settings =
-            RabbitSettings.from(BackendUri.parse(RabbitServer.uri()), HolderInfo.ofThisProcess("a test"));
+    private final RabbitSettings settings = RabbitSettings.from(
+            BackendUri.parse(RabbitServer.uri() + "?timeout=8s"), HolderInfo.ofThisProcess("a test"));
     private final List<Socket> waiting = new ArrayList<>();
 
     @Test

@@ -24,7 +24,8 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 
 /**
  * Follows which semaphores an application uses and how much it holds. It looks at each client before another bean has it, so that it sees
- * all grants but those that the bean method of the client itself has had. These do not count. Thread-safe.
+ * all grants but those that the bean method of the client itself has had. These do not count. If one of them is lost, or another listener saw
+ * it granted, what is held is one too few from then on. Thread-safe.
  */
 final class SemaphoreActivity implements BeanPostProcessor, DisposableBean {
     private static final Logger LOG = LoggerFactory.getLogger(SemaphoreActivity.class);
