@@ -46,7 +46,14 @@ class PlantedBugsTest {
                     "can never be granted",
                     "ExchangePlan.java",
                     "refusesForGood || verdicts.stream().anyMatch(verdict -> verdict instanceof Answer && verdict != Answer.FULL);",
-                    "refusesForGood;"));
+                    "refusesForGood;"),
+            in(
+                    "a hold that was lost counts as released beside another",
+                    "4.4",
+                    "of which another client has the second slot",
+                    "ConsulExchange.java",
+                    "endReleases(plan, lost); calls.freshen(holds.keySet(), end);",
+                    "plan.releases().forEach(pool::released); calls.freshen(holds.keySet(), end);"));
 
     @TempDir
     Path folder;

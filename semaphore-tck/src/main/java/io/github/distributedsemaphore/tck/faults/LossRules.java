@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -252,6 +253,21 @@ public abstract class LossRules {
                 .as("a release after the stored state was removed and the semaphore created again")
                 .isEqualTo(ReleaseOutcome.WAS_LOST);
         tck.assertFree(name, 2);
+    }
+
+    /** One request gives all of them back. */
+    @Test
+    @Rule({"4.4", "6.8"})
+    void theReleaseOfAGroupSaysWhichOfItsPermitsWasLost(TckFixture tck) throws Exception {
+        String name = tck.create(3);
+        PermitGroup group = tck.home().semaphore(name).acquire(3, tck.patience());
+        tck.state().removeHolder(name, group.permits().get(1).slot());
+        Permit successor = tck.client().semaphore(name).acquire(tck.patience());
+        assertThat(group.release())
+                .as("what the release of a group says, of which another client has the second slot")
+                .containsExactly(ReleaseOutcome.RELEASED, ReleaseOutcome.WAS_LOST, ReleaseOutcome.RELEASED);
+        assertThat(successor.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        tck.assertFree(name, 3);
     }
 
     /** Both are of the same client and have the same slot. */
