@@ -30,6 +30,9 @@ final class PendingWork {
     /** Until then other clients have their turn. */
     private Deadline notBefore;
 
+    /** Other clients have a turn, or have had it and this client has not asked since. */
+    private boolean leavesTurn;
+
     private boolean othersWaiting;
 
     /** An exchange of unknown outcome; nothing else is asked before that is known. */
@@ -141,12 +144,10 @@ final class PendingWork {
      * @param inOrder whether the backend sees to that
      */
     void askAfterTurnOfOthers(long now, boolean inOrder) {
-        // A turn that has begun ends when it was to end: or else one release after the other would put it off. One that
-        // has ended is
-        // no reason for another before this client has asked.
-        boolean due = ask && notBefore.isPast(now);
         ask = true;
-        if (othersWaiting && !inOrder && turnNanos > 0 && !due && notBefore.isPast(now)) {
+        // One release after the other would put the end of a turn off.
+        if (othersWaiting && !inOrder && turnNanos > 0 && !leavesTurn) {
+            leavesTurn = true;
             notBefore = Deadline.at(now + turnNanos / 2 + environment.random(turnNanos));
         }
     }
@@ -222,6 +223,7 @@ final class PendingWork {
         List<AcquireCall> calls = queue.takeAttempts(WaitQueue.MOST_PER_EXCHANGE);
         if (mayAskForWaiters()) {
             ask = false;
+            leavesTurn = false;
             calls.addAll(queue.front());
         }
         calls.forEach(AcquireCall::sent);

@@ -54,7 +54,7 @@ class ThreadsTest {
         }
     }
 
-    /** Who closes a session looks without the mutex what it has. */
+    /** A session reads the table without the mutex when it closes. */
     @Test
     void aTableIsReadWholeAlthoughItGrowsMeanwhile() throws Exception {
         LockFile file = LockFile.open(directory.resolve(SlotTable.NAME));

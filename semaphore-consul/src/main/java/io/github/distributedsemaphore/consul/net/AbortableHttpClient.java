@@ -132,14 +132,18 @@ final class AbortableHttpClient extends CloseableHttpClient {
     }
 
     /** All requests go to one host, so those that come meanwhile wait for the same answer. */
-    private synchronized FutureTask<InetAddress[]> ask(String host) {
-        FutureTask<InetAddress[]> current = question;
-        if (current == null || current.isDone()) {
-            current = new FutureTask<>(() -> names.resolve(host));
-            question = current;
-            PlatformThreads.execute(threads, current);
+    private FutureTask<InetAddress[]> ask(String host) {
+        FutureTask<InetAddress[]> asked;
+        synchronized (this) {
+            if (question != null && !question.isDone()) {
+                return question;
+            }
+            asked = new FutureTask<>(() -> names.resolve(host));
+            question = asked;
         }
-        return current;
+        // Without the lock: if there is no thread this one asks.
+        PlatformThreads.execute(threads, asked);
+        return asked;
     }
 
     /** Drops the connections that nobody uses at the moment. */
