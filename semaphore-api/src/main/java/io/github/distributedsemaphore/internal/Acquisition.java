@@ -75,7 +75,7 @@ final class Acquisition {
     }
 
     /** Why a permit that was granted is not handed out. */
-    private RuntimeException notSure() {
+    RuntimeException notSure() {
         combiner.lock.lock();
         try {
             RuntimeException refusal = queue.refusal();
@@ -346,7 +346,13 @@ final class Acquisition {
 
         private void deliver() {
             List<HeldPermit> granted = undelivered.getAndSet(null);
-            if (granted != null && !future.complete(shape.apply(granted))) {
+            if (granted == null) {
+                return;
+            }
+            // An executor of the application may be late, and the client be closed or the permit be lost meanwhile.
+            if (!areSure(granted)) {
+                start();
+            } else if (!future.complete(shape.apply(granted))) {
                 coordinator.releaseLater(granted);
             }
         }

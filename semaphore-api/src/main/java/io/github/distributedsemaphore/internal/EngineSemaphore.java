@@ -162,7 +162,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     public <T> CompletableFuture<T> withPermitAsync(
             Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task) {
-        return new AsyncTask<>(coordinator.environment(), acquireAsync(maxWait), task).start();
+        return new AsyncTask<>(coordinator, acquireAsync(maxWait), task).start();
     }
 
     @Override
@@ -179,14 +179,16 @@ final class EngineSemaphore implements DistributedSemaphore {
     private static final class AsyncTask<T> {
         private final CompletableFuture<T> result = new CompletableFuture<>();
         private final Environment environment;
+        private final Acquisition acquisition;
         private final CompletableFuture<Permit> acquired;
         private final Function<? super Permit, ? extends CompletionStage<T>> task;
 
         AsyncTask(
-                Environment environment,
+                Coordinator coordinator,
                 CompletableFuture<Permit> acquired,
                 Function<? super Permit, ? extends CompletionStage<T>> task) {
-            this.environment = environment;
+            this.environment = coordinator.environment();
+            this.acquisition = coordinator.acquisition();
             this.acquired = acquired;
             this.task = task;
         }
@@ -222,22 +224,36 @@ final class EngineSemaphore implements DistributedSemaphore {
             }));
         }
 
-        @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
         private void run(Permit permit) {
+            // The executor may have been late again, and the permit have ended meanwhile.
+            if (permit.isValid()) {
+                runUnder(permit);
+            } else {
+                fail(permit, acquisition.notSure());
+            }
+        }
+
+        @SuppressWarnings("FutureReturnValueIgnored") // the action does not throw
+        private void runUnder(Permit permit) {
             CompletionStage<T> stage;
             try {
                 stage = task.apply(permit);
             } catch (Throwable e) {
                 // Of any kind: Kotlin and others throw checked exceptions where Java declares none.
-                finish(permit, null, e);
+                fail(permit, e);
                 return;
             }
             if (stage == null) {
-                finish(permit, null, new NullPointerException("The task returned no stage"));
+                fail(permit, new NullPointerException("The task returned no stage"));
                 return;
             }
             // The stage may complete on a thread that must not block.
             stage.whenComplete((value, failure) -> environment.execute(() -> finish(permit, value, failure)));
+        }
+
+        /** Elsewhere: this thread is the application's and may be one that must not block, as the release does. */
+        private void fail(Permit permit, Throwable failure) {
+            environment.execute(() -> finish(permit, null, failure));
         }
 
         private void finish(Permit permit, @Nullable T value, @Nullable Throwable failure) {

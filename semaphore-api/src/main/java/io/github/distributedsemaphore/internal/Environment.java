@@ -24,6 +24,16 @@ public interface Environment {
     void execute(Runnable task);
 
     /**
+     * Writes a line of the log soon on another thread; in the real environment after those that came before. A log may stand still, and
+     * neither who waits for this thread is to wait for it, nor the next renewal. Bugs of this library are logged at once.
+     *
+     * @param line writes it; may block
+     */
+    default void log(Runnable line) {
+        execute(line);
+    }
+
+    /**
      * Runs the application's code: on its executor if it gave one, else on this thread.
      *
      * @param code may block; this thread must be one of {@link #execute} that nothing else depends on

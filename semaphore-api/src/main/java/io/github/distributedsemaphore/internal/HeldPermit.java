@@ -63,6 +63,12 @@ public final class HeldPermit implements Permit {
     private final long grantedAt;
     private volatile State state = State.HELD;
 
+    /** How long it would have been valid when it ended, for its hold may go on with another permit. Written before the state. */
+    private Deadline validThen = Deadline.NEVER;
+
+    /** When it ended. Written before the state. */
+    private long endedAt;
+
     HeldPermit(Owner owner, SlotHold hold, Fence fence) {
         this.owner = owner;
         this.hold = hold;
@@ -86,15 +92,22 @@ public final class HeldPermit implements Permit {
 
     /** Under the coordinator's lock. */
     void markReleased() {
-        state = State.RELEASED;
+        end(State.RELEASED);
         owner.ledger().released(fence.slot(), timed, grantedAt);
     }
 
     /** Under the coordinator's lock; the news goes out on other threads. */
     void markLost(LossCause cause, String reason) {
-        state = State.LOST;
+        end(State.LOST);
         owner.ledger().lost(fence.slot(), cause);
         listeners.lost(new PermitLoss(owner.name(), fence.slot(), cause, reason));
+    }
+
+    private void end(State how) {
+        // Nothing is made here: there is always memory to end a permit.
+        validThen = hold.validUntil();
+        endedAt = now();
+        state = how;
     }
 
     @Override
@@ -120,8 +133,9 @@ public final class HeldPermit implements Permit {
 
     @Override
     public Deadline validUntil() {
-        // What was over before is not over later because it is asked later.
-        return state == State.HELD ? hold.validUntil() : hold.validUntil().earlier(Deadline.at(now()));
+        // Read first: it is for this permit only if that is still held afterwards.
+        Deadline valid = hold.validUntil();
+        return state == State.HELD ? valid : validThen.earlier(Deadline.at(endedAt));
     }
 
     @Override

@@ -133,7 +133,7 @@ final class Ledger {
 
     private void tell(Consumer<SemaphoreListener> news) {
         if (hasListeners()) {
-            lock.tellAfterwards(() -> listeners.tell(news));
+            lock.tellAfterwards(() -> listeners.tell(news, environment));
         }
     }
 
@@ -177,14 +177,15 @@ final class Ledger {
             return !listeners.isEmpty();
         }
 
-        void tell(Consumer<SemaphoreListener> news) {
+        void tell(Consumer<SemaphoreListener> news, Environment environment) {
             for (SemaphoreListener listener : listeners) {
                 try {
                     news.accept(listener);
                 } catch (Throwable e) {
                     // Of any kind, see EngineSemaphore: it would leave a call that has its permit.
                     if (faulty.add(listener)) {
-                        LOG.error("The listener {} failed; its next failures are not logged", listener, e);
+                        environment.log(() ->
+                                LOG.error("The listener {} failed; its next failures are not logged", listener, e));
                     }
                 }
             }

@@ -83,7 +83,9 @@ final class Outage {
             batch.failAttempts(queue.isClosed() ? Failures.closed(name) : failure);
             waitOn(batch, failure);
         } else if (Failures.isCertain(failure)) {
-            combiner.lock.wakeAfterwards(() -> LOG.debug("Exchange at semaphore '{}' failed", name, failure));
+            if (LOG.isDebugEnabled()) {
+                environment.log(() -> LOG.debug("Exchange at semaphore '{}' failed", name, failure));
+            }
             batch.failAttempts(failure);
             failLeftOut(batch, failure);
             postpone(batch.releases(), failure);
@@ -185,13 +187,11 @@ final class Outage {
 
     /** It is found out. */
     void resolved() {
-        combiner.lock.wakeAfterwards(
-                () -> LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", name));
+        environment.log(() -> LOG.info("The exchange of unknown outcome at semaphore '{}' is resolved", name));
     }
 
     private void logUnknown(RuntimeException e) {
-        // A log may be slow, and no other thread is to wait for it.
-        combiner.lock.wakeAfterwards(() -> {
+        environment.log(() -> {
             LOG.info(
                     "The outcome of an exchange at semaphore '{}' is unknown, it is found out: {}", name, e.toString());
             LOG.debug("Why the outcome at semaphore '{}' is unknown", name, e);

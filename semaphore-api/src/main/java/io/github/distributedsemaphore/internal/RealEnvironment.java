@@ -4,10 +4,12 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,17 +20,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Daemon threads, so that a process that forgets to close its client still exits: one that only keeps time, and as many
- * workers as there are tasks that block at the same moment.
+ * Daemon threads, so that a process that forgets to close its client still exits: one that only keeps time, as many
+ * workers as there are tasks that block at the same moment, and one that writes the log.
  */
 final class RealEnvironment implements Environment {
     private static final Logger LOG = LoggerFactory.getLogger(RealEnvironment.class);
     private static final AtomicInteger CLIENTS = new AtomicInteger();
     private static final long NANOS_UNTIL_RETRY = TimeUnit.MILLISECONDS.toNanos(200);
 
+    /** So many lines wait for the log, more than a client writes that loses all it has. The next ones are counted. */
+    static final int MOST_LINES = 20_000;
+
+    /** The end of a client waits so long for its last lines. */
+    private static final long NANOS_FOR_LAST_LINES = TimeUnit.MILLISECONDS.toNanos(200);
+
     private final ScheduledThreadPoolExecutor timer;
     private final ThreadFactory workerThreads;
     private final ExecutorService workers;
+
+    private final ThreadPoolExecutor log;
+    private final AtomicInteger linesLeftOut = new AtomicInteger();
 
     private final @Nullable Executor callbacks;
 
@@ -47,6 +58,16 @@ final class RealEnvironment implements Environment {
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         workerThreads = threads.apply(client + "-worker");
         workers = Executors.newCachedThreadPool(workerThreads);
+        // One thread, or a log that stands still would take one for each line.
+        log = new ThreadPoolExecutor(
+                1,
+                1,
+                1,
+                TimeUnit.MINUTES,
+                new LinkedBlockingQueue<>(MOST_LINES),
+                threads.apply(client + "-log"),
+                (line, pool) -> linesLeftOut.incrementAndGet());
+        log.allowCoreThreadTimeOut(true);
     }
 
     private static ThreadFactory daemons(String prefix) {
@@ -80,8 +101,26 @@ final class RealEnvironment implements Environment {
 
     /** The machine has no thread left. A task that is dropped could leave its semaphore blocked, so it is tried again. */
     private void retryLater(Runnable task, OutOfMemoryError noThread) {
-        LOG.error("No thread can be made for a task of the semaphore client, trying again", noThread);
         schedule(task, NANOS_UNTIL_RETRY);
+        log(() -> LOG.error("No thread can be made for a task of the semaphore client, trying again", noThread));
+    }
+
+    @Override
+    public void log(Runnable line) {
+        try {
+            log.execute(() -> runLogged(() -> write(line)));
+        } catch (OutOfMemoryError e) {
+            // No thread can be made. What the line tells of goes on without it.
+            linesLeftOut.incrementAndGet();
+        }
+    }
+
+    private void write(Runnable line) {
+        int missing = linesLeftOut.getAndSet(0);
+        if (missing > 0) {
+            LOG.warn("The log was too slow: {} lines of the semaphore client are missing", missing);
+        }
+        line.run();
     }
 
     @Override
@@ -94,12 +133,12 @@ final class RealEnvironment implements Environment {
         try {
             callbacks.execute(() -> runLogged(once));
         } catch (RejectedExecutionException e) {
-            LOG.debug("The executor for callbacks refuses one, it runs on a thread of the client", e);
+            log(() -> LOG.debug("The executor for callbacks refuses one, it runs on a thread of the client", e));
             once.run();
         } catch (Throwable e) {
             // A pool that cannot start a thread throws an Error. Without its callback a granted permit would have no
             // owner.
-            LOG.warn("The executor for callbacks failed, the callback runs on a thread of the client", e);
+            log(() -> LOG.warn("The executor for callbacks failed, the callback runs on a thread of the client", e));
             once.run();
         }
     }
@@ -160,5 +199,12 @@ final class RealEnvironment implements Environment {
         timer.shutdownNow();
         // Not shutdownNow: a worker may be in user code, such as a loss listener, which is not ours to interrupt.
         workers.shutdown();
+        log.shutdown();
+        try {
+            // Else a process that ends now ends without them.
+            boolean unused = log.awaitTermination(NANOS_FOR_LAST_LINES, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -193,7 +193,7 @@ final class SessionKeeper {
                 closeable.close();
             }
         } catch (Exception | Error e) {
-            LOG.warn("The backend failed to close something of semaphore '{}'", name, e);
+            environment.log(() -> LOG.warn("The backend failed to close something of semaphore '{}'", name, e));
         }
     }
 
@@ -220,12 +220,12 @@ final class SessionKeeper {
         try {
             return of.renewEvery().toNanos();
         } catch (RuntimeException | Error e) {
-            combiner.lock.wakeAfterwards(() -> LOG.warn("Semaphore '{}': it is not known how often to renew", name, e));
+            environment.log(() -> LOG.warn("Semaphore '{}': it is not known how often to renew", name, e));
             return MOST_NANOS_BETWEEN_FAILED_RENEWALS;
         }
     }
 
-    /** Whatever fails here, be it the log or the memory: what is held depends on the next renewal. */
+    /** Whatever fails here, for want of memory perhaps: what is held depends on the next renewal. */
     private void renew() {
         try {
             renewAll();
@@ -267,7 +267,7 @@ final class SessionKeeper {
             interval = current.renewEvery().toNanos();
             renewal = current.renew(asked.stream().map(SlotHold::hold).toList());
         } catch (RuntimeException | Error e) {
-            LOG.warn("Renewal at semaphore '{}' failed, trying again: {}", name, e.toString());
+            environment.log(() -> LOG.warn("Renewal at semaphore '{}' failed, trying again: {}", name, e.toString()));
         }
         environment.checkpoint();
         combiner.lock.lock();

@@ -202,12 +202,16 @@ final class Slots {
         giveBack(new PendingWork.Release(hold, () -> {}));
     }
 
-    /** The client closes: every permit is released, and what is run when a release is reported runs under the lock. */
+    /** The client closes: every permit that is not lost is released, and what is run when a release is reported runs under the lock. */
     List<PendingWork.Release> giveBackAll(Runnable whenReported) {
         List<PendingWork.Release> releases = new ArrayList<>();
+        long now = environment.nanoTime();
         for (SlotHold hold : all()) {
             HeldPermit permit = hold.permit();
-            if (permit != null) {
+            if (hold.validUntil().isPast(now)) {
+                // After a long pause the client may close before the timer that tells of the loss.
+                loseLate(hold);
+            } else if (permit != null) {
                 permit.markReleased();
             }
             PendingWork.Release release = new PendingWork.Release(hold, whenReported);
@@ -316,17 +320,20 @@ final class Slots {
 
     /** The time is over for which it was sure. It goes back, for nobody here will use it any more. */
     private void loseUnconfirmed(SlotHold hold) {
-        lose(hold, LossCause.NOT_RENEWED_IN_TIME, "it was not renewed in time");
+        loseLate(hold);
         giveBackUnasked(hold);
+    }
+
+    private void loseLate(SlotHold hold) {
+        lose(hold, LossCause.NOT_RENEWED_IN_TIME, "it was not renewed in time");
     }
 
     private void lose(SlotHold hold, LossCause cause, String reason) {
         remove(hold);
         HeldPermit permit = hold.permit();
         if (permit != null && permit.state() == HeldPermit.State.HELD) {
-            // A log may be slow, and no other thread is to wait for it.
-            combiner.lock.wakeAfterwards(() -> LOG.warn(
-                    "Slot {} of semaphore '{}' is lost: {}", hold.hold().slot(), owner.name(), reason));
+            int slot = hold.hold().slot();
+            environment.log(() -> LOG.warn("Slot {} of semaphore '{}' is lost: {}", slot, owner.name(), reason));
             permit.markLost(cause, reason);
         }
     }

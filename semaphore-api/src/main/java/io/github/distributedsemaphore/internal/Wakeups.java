@@ -102,7 +102,8 @@ final class Wakeups {
         try {
             return session.watch(() -> combiner.passOnAfter(this::hint));
         } catch (RuntimeException | Error e) {
-            LOG.info("Semaphore '{}' cannot be watched now, asking on a timer: {}", name, e.toString());
+            environment.log(
+                    () -> LOG.info("Semaphore '{}' cannot be watched now, asking on a timer: {}", name, e.toString()));
             return null;
         }
     }

@@ -2,6 +2,7 @@ package io.github.distributedsemaphore.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.Fence;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
@@ -302,5 +303,20 @@ class LocalOrderTest {
         assertThat(stage.calls("exchange")).isEqualTo(before + 1);
         group.close();
         assertThat(stage.free()).isEqualTo(3);
+    }
+
+    @Test
+    void theEndOfAReleasedPermitDoesNotMoveOnWithTheOneThatItsSlotWasHandedTo() {
+        Stage stage = new Stage(1);
+        Permit released = stage.take();
+        CompletableFuture<Permit> waiting = stage.semaphore.acquireAsync();
+        stage.settle();
+        released.release();
+        Deadline end = released.validUntil();
+        assertThat(end.isPast(stage.environment.nanoTime())).isTrue();
+        stage.pass(Stage.LEASE.multipliedBy(3));
+        assertThat(waiting.join().slot()).isEqualTo(released.slot());
+        assertThat(waiting.join().isValid()).isTrue();
+        assertThat(released.validUntil()).isEqualTo(end);
     }
 }

@@ -91,6 +91,26 @@ class LosingTest {
     }
 
     @Test
+    void aPermitWhoseClientClosesAfterItsTimeIsToldAsLostAlsoIfNoTimerCouldFire() {
+        Stage stage = new Stage(2);
+        Permit late = stage.take();
+        late.onLost(told::add);
+        stage.environment.freeze(Stage.LEASE.dividedBy(2).toNanos());
+        Permit inTime = stage.take();
+        inTime.onLost(told::add);
+        stage.environment.freeze(Stage.LEASE.dividedBy(2).toNanos());
+        stage.client.close();
+        stage.settle();
+        assertThat(told)
+                .containsExactly(new PermitLoss(
+                        Stage.NAME, late.slot(), LossCause.NOT_RENEWED_IN_TIME, "it was not renewed in time"));
+        assertThat(stage.semaphore.statistics().lost()).containsEntry(LossCause.NOT_RENEWED_IN_TIME, 1L);
+        assertThat(stage.semaphore.statistics().released()).isOne();
+        assertThat(late.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
+        assertThat(stage.free()).isEqualTo(2);
+    }
+
+    @Test
     void aGuardKnowsALossThatNoTimerCouldTell() {
         Stage stage = new Stage(1);
         Permit permit = stage.take();

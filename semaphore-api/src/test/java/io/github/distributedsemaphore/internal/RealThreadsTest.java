@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
@@ -16,12 +17,19 @@ import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -31,7 +39,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -504,6 +514,215 @@ class RealThreadsTest {
             result.cancel(false);
             await().until(() -> semaphore.availablePermits() == 1);
         }
+    }
+
+    @Test
+    void whatAnExecutorDeliversAfterItsClientWasClosedIsNoPermit() {
+        Queue<Runnable> kept = new ConcurrentLinkedQueue<>();
+        CompletableFuture<Permit> late;
+        try (SemaphoreClient calling = calling(Link.DIRECT, kept::add)) {
+            late = calling.semaphore(NAME).acquireAsync();
+            await().until(() -> !kept.isEmpty());
+        }
+        await().until(() -> ranUntilDone(kept, late));
+        assertThatThrownBy(late::join).hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    void aPermitThatIsLostBeforeAnExecutorDeliversItIsAskedForAgain() {
+        Queue<Runnable> kept = new ConcurrentLinkedQueue<>();
+        try (SemaphoreClient calling = calling(Link.DIRECT, kept::add)) {
+            CompletableFuture<Permit> late = calling.semaphore(NAME).acquireAsync();
+            await().until(() -> !kept.isEmpty());
+            server.revoke(NAME, 1, "because");
+            await().until(() -> ranUntilDone(kept, late));
+            assertThat(late.join().verify()).isEqualTo(Verification.HELD);
+        }
+    }
+
+    @Test
+    void aTaskThatAnExecutorCallsAfterItsClientWasClosedDoesNotBegin() {
+        Queue<Runnable> kept = new ConcurrentLinkedQueue<>();
+        AtomicInteger begun = new AtomicInteger();
+        CompletableFuture<Object> result;
+        try (SemaphoreClient calling = calling(Link.DIRECT, allButTheFirst(kept))) {
+            result = calling.semaphore(NAME).withPermitAsync(Duration.ofSeconds(10), permit -> {
+                begun.incrementAndGet();
+                return CompletableFuture.completedFuture("done");
+            });
+            await().until(() -> !kept.isEmpty());
+        }
+        await().until(() -> ranUntilDone(kept, result));
+        assertThat(begun).hasValue(0);
+        assertThatThrownBy(result::join).hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    @Test
+    void aTaskWhosePermitIsLostBeforeAnExecutorCallsItDoesNotBegin() {
+        Queue<Runnable> kept = new ConcurrentLinkedQueue<>();
+        AtomicInteger begun = new AtomicInteger();
+        try (SemaphoreClient calling = calling(Link.DIRECT, allButTheFirst(kept))) {
+            CompletableFuture<Object> result = calling.semaphore(NAME)
+                    .withPermitAsync(Duration.ofSeconds(10), permit -> {
+                        begun.incrementAndGet();
+                        return CompletableFuture.completedFuture("done");
+                    });
+            await().until(() -> !kept.isEmpty());
+            server.revoke(NAME, 1, "because");
+            await().until(() -> ranUntilDone(kept, result));
+            assertThat(begun).hasValue(0);
+            assertThatThrownBy(result::join)
+                    .hasCauseInstanceOf(BackendUnavailableException.class)
+                    .hasMessageContaining("too late");
+        }
+    }
+
+    private SemaphoreClient calling(Link link, Executor callbacks) {
+        return SemaphoreClient.builder(new MemoryBackend(server, new HolderInfo("host", 1, ""), link))
+                .callbackExecutor(callbacks)
+                .connect();
+    }
+
+    private static Executor allButTheFirst(Queue<Runnable> kept) {
+        AtomicBoolean first = new AtomicBoolean(true);
+        return task -> {
+            if (first.getAndSet(false)) {
+                task.run();
+            } else {
+                kept.add(task);
+            }
+        };
+    }
+
+    private static boolean ranUntilDone(Queue<Runnable> kept, CompletableFuture<?> future) {
+        for (Runnable task = kept.poll(); task != null; task = kept.poll()) {
+            task.run();
+        }
+        return future.isDone();
+    }
+
+    /** It may be an event loop, and the release asks the backend. */
+    @Test
+    void theReleaseOfATaskThatFailsIsNotDoneOnTheExecutorOfTheApplication() {
+        releasesElsewhere(permit -> {
+            throw new IllegalStateException("the task's");
+        });
+        releasesElsewhere(permit -> null);
+    }
+
+    private void releasesElsewhere(Function<Permit, @Nullable CompletionStage<Object>> task) {
+        List<String> threads = new CopyOnWriteArrayList<>();
+        Link noting = Link.with(what -> {}, what -> {
+            if (what.equals("exchange")) {
+                threads.add(Thread.currentThread().getName());
+            }
+        });
+        ExecutorService own = Executors.newSingleThreadExecutor(run -> new Thread(run, "of the application"));
+        try (SemaphoreClient calling = calling(noting, own)) {
+            CompletableFuture<Object> result = calling.semaphore(NAME).withPermitAsync(Duration.ofSeconds(10), task);
+            await().until(result::isCompletedExceptionally);
+            assertThat(threads).hasSize(2).doesNotContain("of the application");
+        } finally {
+            own.shutdownNow();
+        }
+    }
+
+    /** The line of a loss comes at the moment at which a thread takes the step that gives the slot back. */
+    @Test
+    void aLogThatStandsStillStopsNoSemaphore() throws Exception {
+        Link cut = Link.with(
+                what -> {
+                    if (what.equals("renew")) {
+                        throw new BackendUnavailableException("the link is cut", null);
+                    }
+                },
+                what -> {});
+        whileTheLogStandsStillAt("is lost: it was not renewed in time", Duration.ofMillis(300), cut, (own, lost) -> {
+            await().until(() -> !lost.isValid());
+            // Not one attempt: its session may end meanwhile.
+            Permit next = own.semaphore(NAME).acquireAsync().get(5, TimeUnit.SECONDS);
+            assertThat(next.slot()).isEqualTo(lost.slot());
+            CompletableFuture.runAsync(own::close).get(5, TimeUnit.SECONDS);
+        });
+    }
+
+    @Test
+    void aLogThatStandsStillEndsNoRenewals() throws Exception {
+        AtomicBoolean cut = new AtomicBoolean(true);
+        CountDownLatch renewed = new CountDownLatch(1);
+        Link shaky = Link.with(
+                what -> {
+                    if (what.equals("renew") && cut.getAndSet(false)) {
+                        throw new BackendUnavailableException("the link is cut", null);
+                    }
+                },
+                what -> {
+                    if (what.equals("renew")) {
+                        renewed.countDown();
+                    }
+                });
+        whileTheLogStandsStillAt("failed, trying again", Duration.ofSeconds(6), shaky, (own, held) -> {
+            assertThat(renewed.await(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(held.isValid()).isTrue();
+        });
+    }
+
+    private void whileTheLogStandsStillAt(String line, Duration lease, Link link, DuringStandstill action)
+            throws Exception {
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
+            @Override
+            public void println(@Nullable String written) {
+                if (String.valueOf(written).contains(line)) {
+                    asked.countDown();
+                    passUninterruptibly(answer);
+                }
+            }
+        });
+        MemoryServer leasing = new MemoryServer(System::nanoTime, lease, MemoryServer.ALL, Runnable::run);
+        MemoryBackend backend = new MemoryBackend(leasing, new HolderInfo("host", 1, ""), link);
+        backend.admin().create(NAME, 1);
+        try (SemaphoreClient own = SemaphoreClient.builder(backend).connect()) {
+            Permit permit = own.semaphore(NAME).acquire();
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            try {
+                action.perform(own, permit);
+            } finally {
+                answer.countDown();
+            }
+        } finally {
+            answer.countDown();
+            System.setErr(before);
+        }
+    }
+
+    @Test
+    void linesOfALogThatStandsStillTakeOneThreadAndBoundedMemory() {
+        List<String> made = new CopyOnWriteArrayList<>();
+        Environment environment = new RealEnvironment(null, name -> task -> {
+            made.add(name);
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            return thread;
+        });
+        List<Integer> written = Collections.synchronizedList(new ArrayList<>());
+        environment.log(() -> passUninterruptibly(answer));
+        await().until(() -> made.stream().anyMatch(name -> name.endsWith("-log")));
+        for (int i = 0; i < RealEnvironment.MOST_LINES + 5; i++) {
+            int line = i;
+            environment.log(() -> written.add(line));
+        }
+        environment.close();
+        environment.log(() -> written.add(-1));
+        answer.countDown();
+        await().until(() -> written.size() == RealEnvironment.MOST_LINES);
+        assertThat(written).isSorted().contains(0).doesNotContain(-1);
+        assertThat(made).filteredOn(name -> name.endsWith("-log")).hasSize(1);
+    }
+
+    @FunctionalInterface
+    private interface DuringStandstill {
+        void perform(SemaphoreClient own, Permit permit) throws Exception;
     }
 
     /** Its only thread may be the one that asks. */

@@ -212,8 +212,8 @@ class PlantedBugsTest {
                     "5.4",
                     "the validity of a permit",
                     "HeldPermit.java",
-                    "return state == State.HELD ? hold.validUntil()",
-                    "return state != State.RELEASED ? hold.validUntil()"),
+                    "return state == State.HELD ? valid",
+                    "return state != State.RELEASED ? valid"),
             engine(
                     "a group is valid for as long as the last of its permits",
                     "5.4",
@@ -301,7 +301,8 @@ class PlantedBugsTest {
                     } catch (Throwable e) {
                         // Of any kind, see EngineSemaphore: it would leave a call that has its permit.
                         if (faulty.add(listener)) {
-                            LOG.error("The listener {} failed; its next failures are not logged", listener, e);
+                            environment.log(() ->
+                                    LOG.error("The listener {} failed; its next failures are not logged", listener, e));
                         }
                     }
                     """,
