@@ -36,6 +36,9 @@ final class ExchangePlan {
     private final int epochs;
     private final String nonce = Long.toHexString(ThreadLocalRandom.current().nextLong());
 
+    /** Once for all attempts: an entry whose value changes gets another index, and with that an epoch that is not the hold's. */
+    private final Instant since = Instant.now();
+
     /** What becomes of each caller: how many slots it gets, or its answer. */
     private final List<Object> verdicts = new ArrayList<>();
 
@@ -258,7 +261,6 @@ final class ExchangePlan {
     }
 
     private Transaction entries(Transaction transaction, int from, int to, HolderInfo self) {
-        Instant since = Instant.now();
         for (int i = from; i < to; i++) {
             String session = takers.get(i).id();
             transaction.lock(view.key(session), session, Contender.value(slots.get(i), nonce, self, since));

@@ -9,20 +9,25 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The order in which clients wait for the slots of a semaphore. A client that waits has a place: a contender entry that says so, as
  * the guide's contender entries do. The index of the entry's last write is its number in the order. A client leaves free slots to those
  * before it, so that those that wait do not all write the same key at the same time. The order grants nothing and binds nobody: a
- * client that does not take what is left to it is passed over for a while. For one thread at a time.
+ * client that does not take what is left to it is passed over for a while. However many do not come, their further turns are half a
+ * second apart, so that dead ones do not keep a slot from those that live. For one thread at a time.
  */
 final class WaitingOrder {
     /** For how long a free slot is left to a client; it needs a watch's answer and a transaction to take it. */
     static final Duration PATIENCE = Duration.ofMillis(50);
 
-    /** For how long it is passed over, because it is dead or slow; after that its turn comes again. */
-    private static final Duration PASSED_OVER = Duration.ofMillis(500);
+    /**
+     * From one further turn to the next of clients that did not take their slots, because they are dead or slow. The next turn of each is
+     * so much later for each of them: they take turns.
+     */
+    private static final long AGAIN_NANOS = PATIENCE.plusMillis(500).toNanos();
 
     /** So many that wait hear of each change at once. */
     private static final int NEAR = 16;
@@ -32,8 +37,20 @@ final class WaitingOrder {
 
     private static final Duration LATEST = Duration.ofMillis(500);
 
-    /** The places for which a slot was free, and since when. */
-    private final Map<Place, Long> called = new HashMap<>();
+    /** The last turn of each place for which a slot was free. One that was in vain stays as long as the place. */
+    private final Map<Place, Turn> turns = new HashMap<>();
+
+    /**
+     * A place's turn to take a slot.
+     *
+     * @param since in nanoseconds
+     * @param again whether an earlier one was in vain
+     */
+    private record Turn(long since, boolean again) {
+        boolean isOver(long now) {
+            return now - since >= PATIENCE.toNanos();
+        }
+    }
 
     private record Place(String session, long index) {
         static Place of(Contender contender) {
@@ -60,10 +77,13 @@ final class WaitingOrder {
      */
     Row row(PrefixView view, Set<String> own, @Nullable String place, long now) {
         long number = number(view, place);
+        boolean mayCallAgain = mayCallAgain(now);
         List<Contender> before = new ArrayList<>();
         List<Contender> behind = new ArrayList<>();
         for (Contender contender : view.contenders().values()) {
-            if (waits(view, contender) && !own.contains(contender.session()) && !isPassedOver(contender, now)) {
+            if (waits(view, contender)
+                    && !own.contains(contender.session())
+                    && !isPassedOver(contender, mayCallAgain, now)) {
                 (contender.modifyIndex() < number ? before : behind).add(contender);
             }
         }
@@ -96,25 +116,38 @@ final class WaitingOrder {
         return later.compareTo(LATEST) < 0 ? later : LATEST;
     }
 
-    private boolean isPassedOver(Contender contender, long now) {
-        Long since = called.get(Place.of(contender));
-        return since != null && now - since >= PATIENCE.toNanos() && !isForgotten(since, now);
+    private boolean isPassedOver(Contender contender, boolean mayCallAgain, long now) {
+        Turn last = turns.get(Place.of(contender));
+        if (last == null || !last.isOver(now)) {
+            return false;
+        }
+        return !mayCallAgain || now - last.since() < AGAIN_NANOS * turns.size();
     }
 
-    private static boolean isForgotten(long since, long now) {
-        return now - since >= PATIENCE.plus(PASSED_OVER).toNanos();
+    /** Also when all have been passed over for long, because no slot was free: or else each would have its turn before one that lives. */
+    private boolean mayCallAgain(long now) {
+        return turns.values().stream().noneMatch(turn -> turn.again() && now - turn.since() < AGAIN_NANOS);
     }
 
     /** Notes for whom slots are left free now: their time runs, or goes on. */
     void call(PrefixView view, Collection<Contender> kept, long now) {
-        called.entrySet().removeIf(entry -> {
-            Contender still = view.contenders().get(entry.getKey().session());
-            boolean waits =
-                    still != null && still.modifyIndex() == entry.getKey().index();
-            return !waits
-                    || isForgotten(entry.getValue(), now)
-                    || (now - entry.getValue() < PATIENCE.toNanos() && !kept.contains(still));
+        Set<Place> places = kept.stream().map(Place::of).collect(Collectors.toSet());
+        turns.entrySet().removeIf(entry -> {
+            Turn last = entry.getValue();
+            // The slot is gone within the time of the first turn, which was not in vain then.
+            boolean brokenOff = !last.again() && !last.isOver(now) && !places.contains(entry.getKey());
+            return brokenOff || !isThere(view, entry.getKey());
         });
-        kept.forEach(contender -> called.putIfAbsent(Place.of(contender), now));
+        for (Place place : places) {
+            Turn last = turns.get(place);
+            if (last == null || last.isOver(now)) {
+                turns.put(place, new Turn(now, last != null));
+            }
+        }
+    }
+
+    private static boolean isThere(PrefixView view, Place place) {
+        Contender still = view.contenders().get(place.session());
+        return still != null && still.modifyIndex() == place.index();
     }
 }

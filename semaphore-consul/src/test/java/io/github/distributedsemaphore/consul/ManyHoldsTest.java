@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.consul;
 
+import static io.github.distributedsemaphore.consul.Consul.giveBack;
 import static io.github.distributedsemaphore.consul.Consul.takeHolds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -12,8 +13,10 @@ import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -25,6 +28,32 @@ class ManyHoldsTest {
 
     private final ConsulServer server = ConsulServer.shared();
     private final String name = Consul.uniqueName();
+
+    /** More than fit into one transaction. Were the entries written again with another value, their indexes would rise once more. */
+    @Test
+    void whatIsSentAgainHasTheSameBytes() {
+        try (BrokenLink link = new BrokenLink(server.address());
+                SemaphoreBackend backend = Consul.openAt("consul://" + link.address());
+                BackendSession session = backend.open(name, new Consul.Losses())) {
+            backend.admin().create(name, 70);
+            // Or else the key would be made first.
+            giveBack(session, takeHolds(session, 70).toArray(new Hold[0]));
+            int before = link.requests().size();
+            link.loseAnswers(1);
+            takeHolds(session, 70);
+            // One of those that go ahead. It takes nine bytes, so what follows does not change how they are written.
+            String early = Base64.getEncoder().encodeToString("{\"Slot\":9".getBytes(StandardCharsets.UTF_8));
+            List<String> sent = link.requests().stream()
+                    .skip(before)
+                    .filter(request -> request.contains(early))
+                    .map(request -> request.substring(request.indexOf("[{")))
+                    .toList();
+            assertThat(sent).hasSize(2);
+            assertThat(sent.get(1)).isEqualTo(sent.get(0));
+        } finally {
+            server.deleteBelow(name);
+        }
+    }
 
     @Test
     void allAreRenewedBeforeTheirTimeToLiveIsOver() {

@@ -17,6 +17,8 @@ import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -270,6 +272,64 @@ class WaitingOrderTest {
                 .hasSize(1);
     }
 
+    /** For whom a client leaves the one slot that is free, at each look in a while: nobody if it is an empty text. */
+    private static List<String> looks(WaitingOrder order, PrefixView view, Duration from, Duration length) {
+        List<String> first = new ArrayList<>();
+        for (long now = from.toNanos(); now < from.plus(length).toNanos(); now += WaitingOrder.PATIENCE.toNanos()) {
+            List<Contender> before = order.row(view, Set.of(), null, now).before();
+            List<Contender> kept = before.subList(0, Math.min(1, before.size()));
+            order.call(view, kept, now);
+            first.add(kept.isEmpty() ? "" : kept.get(0).session());
+        }
+        return first;
+    }
+
+    private static PrefixView crowd(int number) {
+        Map<String, Contender> crowd = new HashMap<>();
+        for (int i = 1; i <= number; i++) {
+            crowd.put("s" + i, Contender.waiting("s" + i, i, 1));
+        }
+        return new PrefixView("p", 2, 1, null, 0, crowd);
+    }
+
+    @Test
+    void manyThatDoNotComeAreCalledOnceEachAndThenOneAtATime() {
+        WaitingOrder order = new WaitingOrder();
+        Duration once = WaitingOrder.PATIENCE.multipliedBy(40);
+        assertThat(looks(order, crowd(40), Duration.ZERO, once))
+                .doesNotHaveDuplicates()
+                .doesNotContain("");
+        assertThat(looks(order, crowd(40), once, LONG).stream().filter(String::isEmpty))
+                .as("looks that leave the slot to nobody, of 1,200")
+                .hasSizeGreaterThan(1_000);
+        assertThat(looks(order, crowd(40), LONG.multipliedBy(60), WaitingOrder.PATIENCE.multipliedBy(2)))
+                .as("after an hour without a free slot")
+                .contains("");
+    }
+
+    @Test
+    void whoIsPassedOverAmongManyIsCalledAgainToo() {
+        List<String> called = looks(new WaitingOrder(), crowd(12), Duration.ZERO, LONG);
+        for (int i = 1; i <= 12; i++) {
+            assertThat(Collections.frequency(called, "s" + i))
+                    .as("how often s%d is called in a minute", i)
+                    .isGreaterThan(5);
+        }
+    }
+
+    /** Or else it would be called at once again, as the first one of all. */
+    @Test
+    void aLaterTurnThatIsBrokenOffIsOneInVain() {
+        Contender slow = Contender.waiting("slow", 3, 1);
+        PrefixView view = view(9, Set.of(), slow);
+        WaitingOrder order = new WaitingOrder();
+        long patience = WaitingOrder.PATIENCE.toNanos();
+        order.call(view, List.of(slow), 0);
+        order.call(view, List.of(slow), 11 * patience);
+        order.call(view, List.of(), 11 * patience + 1);
+        assertThat(order.row(view, Set.of(), null, 12 * patience).before()).isEmpty();
+    }
+
     @Test
     void aLookThatIsBehindTellsWhoWaitsAndTakesNoHolderAway() {
         PrefixView known = view(
@@ -294,11 +354,7 @@ class WaitingOrderTest {
 
     @Test
     void aClientFarBackLooksMoreSeldom() {
-        Map<String, Contender> crowd = new HashMap<>();
-        for (int i = 1; i <= 100; i++) {
-            crowd.put("s" + i, Contender.waiting("s" + i, i, 1));
-        }
-        PrefixView view = new PrefixView("p", 2, 1, null, 0, crowd);
+        PrefixView view = crowd(100);
         assertThat(WaitingOrder.pause(view, "s1")).isZero();
         assertThat(WaitingOrder.pause(view, "s17")).isZero();
         assertThat(WaitingOrder.pause(view, "s18")).isEqualTo(Duration.ofMillis(10));

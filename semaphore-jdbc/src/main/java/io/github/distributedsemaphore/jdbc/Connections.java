@@ -189,7 +189,7 @@ final class Connections implements AutoCloseable {
             CompletableFuture<Void> unused = opened.thenAccept(this::keepOrGiveBack);
             throw late("there was no connection");
         } catch (ExecutionException e) {
-            throw Dialect.translated(e.getCause(), false, where);
+            throw Dialect.refused(e.getCause(), where);
         }
     }
 

@@ -37,6 +37,9 @@ enum Dialect {
     private static final Set<String> NO_RIGHT = Set.of("42501", "90096");
 
     private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
+    /** The user has made too many requests within the hour. It says that of too many connections too. */
+    private static final int USER_LIMIT_IN_MARIADB = 1226;
+
     private static final Set<Integer> READ_ONLY_IN_MARIADB = Set.of(1290, 1836);
 
     private static final String COMPLETION_UNKNOWN = "40003";
@@ -192,16 +195,49 @@ enum Dialect {
     }
 
     /**
-     * Translates.
+     * Translates why there is no connection. That says nothing of the table: MariaDB refuses a connection too many with the state of
+     * statements that are wrong.
      *
      * @param failure what the driver says, or how it fails
+     * @param where the database, for the message
+     */
+    static SemaphoreException refused(@Nullable Throwable failure, String where) {
+        SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
+        SemaphoreException noAccess = noAccess(e, where);
+        return noAccess != null ? noAccess : new BackendUnavailableException(said(e, where), e);
+    }
+
+    /**
+     * Translates why a statement failed.
+     *
+     * @param e what the driver says
      * @param sent whether a change was sent, which may have been made
      * @param where the database, for the message
      */
-    static SemaphoreException translated(@Nullable Throwable failure, boolean sent, String where) {
-        SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
+    static SemaphoreException translated(SQLException e, boolean sent, String where) {
+        SemaphoreException noAccess = noAccess(e, where);
+        if (noAccess != null) {
+            return noAccess;
+        }
+        String what = said(e, where);
+        if (sent && endsConnection(e)) {
+            return new OutcomeUnknownException(what, e);
+        }
+        if (state(e).startsWith("42") && !isMissingTable(e) && e.getErrorCode() != USER_LIMIT_IN_MARIADB) {
+            return new IncompatibleStateException(
+                    what + ". The table is not that of this version: name another one by the setting 'table'", e);
+        }
+        return new BackendUnavailableException(what, e);
+    }
+
+    private static String said(SQLException e, String where) {
+        return where + " says: " + e.getMessage() + " (SQLState " + state(e) + ")";
+    }
+
+    /** Null if access is not the matter. */
+    private static @Nullable SemaphoreException noAccess(SQLException e, String where) {
         String state = state(e);
-        String what = where + " says: " + e.getMessage() + " (SQLState " + state + ")";
+        String what = said(e, where);
         if (state.startsWith("28") || (state.equals(REJECTED) && e.getErrorCode() == 0)) {
             return new BackendAccessException(what + ". Correct user and password", e);
         }
@@ -211,13 +247,6 @@ enum Dialect {
         if (NO_RIGHT.contains(state) || NO_RIGHT_IN_MARIADB.contains(e.getErrorCode())) {
             return new BackendAccessException(what + ". Grant SELECT, INSERT, UPDATE and DELETE on the table", e);
         }
-        if (sent && endsConnection(e)) {
-            return new OutcomeUnknownException(what, e);
-        }
-        if (state.startsWith("42") && !isMissingTable(e)) {
-            return new IncompatibleStateException(
-                    what + ". The table is not that of this version: name another one by the setting 'table'", e);
-        }
-        return new BackendUnavailableException(what, e);
+        return null;
     }
 }

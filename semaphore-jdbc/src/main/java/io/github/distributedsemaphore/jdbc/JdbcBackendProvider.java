@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -37,6 +38,8 @@ import java.util.stream.Stream;
  */
 public final class JdbcBackendProvider implements BackendProvider {
     private static final Pattern HOST = Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(:(?<port>\\d{1,5}))?");
+
+    private static final String H2_TIMEOUT = "NETWORK_TIMEOUT";
 
     /** Creates it, for {@link java.util.ServiceLoader}. */
     public JdbcBackendProvider() {}
@@ -116,9 +119,7 @@ public final class JdbcBackendProvider implements BackendProvider {
             BackendUri uri, HolderInfo self, Dialect dialect, String address, Properties properties) {
         CasBackend.Settings settings = JdbcSemaphores.settings(uri, self, dialect);
         dialect.loadDriver();
-        if (dialect != Dialect.H2) {
-            setTimeouts(properties, dialect, address, settings.timeout().toMillis());
-        }
+        setTimeouts(properties, dialect, address, settings.timeout().toMillis());
         if (dialect == Dialect.POSTGRESQL && authority(address).contains(",")) {
             // By default the driver takes any of them, and a standby knows only what reached it.
             properties.setProperty("targetServerType", "primary");
@@ -144,8 +145,14 @@ public final class JdbcBackendProvider implements BackendProvider {
     /**
      * PostgreSQL's driver counts seconds. MariaDB's counts milliseconds, and aborts a call by a connection that kills it: at a server
      * that stands still only the read itself ends. Of several hosts each has a part of the call, so that the last one has its turn.
+     * H2's driver aborts nothing, counts milliseconds, and refuses a setting that the URL gives too.
      */
     private static void setTimeouts(Properties properties, Dialect dialect, String address, long longest) {
+        if (dialect == Dialect.H2) {
+            boolean isGiven = address.toUpperCase(Locale.ROOT).contains(";" + H2_TIMEOUT + "=");
+            set(properties, H2_TIMEOUT, address.startsWith("tcp:") && !isGiven ? Long.toString(longest) : "");
+            return;
+        }
         boolean inMillis = dialect == Dialect.MARIADB;
         long whole = inMillis ? longest : longest / 1_000 + 1;
         long hosts = 1 + authority(address).chars().filter(each -> each == ',').count();

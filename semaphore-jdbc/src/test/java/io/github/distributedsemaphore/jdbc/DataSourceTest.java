@@ -21,6 +21,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
@@ -37,6 +38,9 @@ class DataSourceTest {
     private boolean isGone;
     private volatile @Nullable SQLException atClose;
     private volatile boolean isClosedFails;
+    private final AtomicInteger refusals = new AtomicInteger();
+    private volatile String refused = "";
+    private volatile int refusedWith;
 
     private DataSource pool() {
         PGSimpleDataSource database = new PGSimpleDataSource();
@@ -62,6 +66,9 @@ class DataSourceTest {
                     }
                     if (name.equals("close")) {
                         whenClosed.run();
+                    }
+                    if (name.equals(refused) && refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                        throw new SQLException("refused", "42000", refusedWith);
                     }
                     if (name.equals("isClosed") && isClosedFails) {
                         throw new SQLException("nobody knows", "HY000");
@@ -142,6 +149,25 @@ class DataSourceTest {
             isGone = true;
             assertThatThrownBy(() -> client.admin().create("jobs", 1)).isInstanceOf(BackendUnavailableException.class);
             assertThat(lent).hasValue(0);
+        }
+    }
+
+    /** MariaDB says so of too many connections or requests of a user, and of a database that is missing. */
+    @ParameterizedTest
+    @CsvSource({"getConnection, 1203", "getConnection, 1226", "getConnection, 1049", "prepareStatement, 1226"})
+    void whatIsRefusedForAWhileSaysNothingOfTheTable(String call, int code) throws InterruptedException {
+        try (SemaphoreClient client = client()) {
+            client.admin().create("jobs", 1);
+            refusedWith = code;
+            refused = call;
+            refusals.set(Integer.MAX_VALUE);
+            assertThatThrownBy(() -> client.semaphore("jobs").tryAcquire())
+                    .isInstanceOf(BackendUnavailableException.class);
+            refusals.set(3);
+            client.semaphore("jobs").acquire(Duration.ofSeconds(20)).close();
+            assertThat(refusals).hasValue(0);
+        } finally {
+            server.execute("DROP TABLE IF EXISTS counted");
         }
     }
 

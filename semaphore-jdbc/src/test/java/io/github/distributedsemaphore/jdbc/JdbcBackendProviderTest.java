@@ -4,9 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendAccessException;
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -17,7 +25,9 @@ import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
+import org.h2.tools.Server;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -81,6 +91,46 @@ class JdbcBackendProviderTest {
                         .credentials("two", "secret")
                         .connect())
                 .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** H2's driver cannot abort a connection. */
+    @Test
+    void aCallToAnH2ServerThatIsSilentEnds() throws Exception {
+        Server server = Server.createTcpServer("-tcpPort", "0", "-ifNotExists", "-tcpDaemon")
+                .start();
+        try (TcpProxy proxy = new TcpProxy(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.getPort()));
+                SemaphoreBackend backend = open("jdbc:h2:tcp://127.0.0.1:"
+                        + proxy.address().getPort() + "/mem:silent;DB_CLOSE_DELAY=-1?timeout=500ms")) {
+            assertThat(backend.admin().create("jobs", 1)).isTrue();
+            try (LinkFault silence = proxy.stall(Direction.values())) {
+                CompletableFuture<?> call =
+                        CompletableFuture.supplyAsync(() -> backend.admin().names());
+                assertThat(call)
+                        .failsWithin(backend.guarantees().callBound())
+                        .withThrowableThat()
+                        .withCauseInstanceOf(BackendUnavailableException.class);
+                assertThat(silence.strikes()).isPositive();
+            }
+            assertThat(backend.admin().names()).containsExactly("jobs");
+        } finally {
+            server.stop();
+        }
+    }
+
+    private static SemaphoreBackend open(String uri) {
+        return new JdbcBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
+    }
+
+    @Test
+    void aTimeOutThatAnH2UrlGivesItselfIsTaken() throws Exception {
+        Server server = Server.createTcpServer("-tcpPort", "0", "-ifNotExists", "-tcpDaemon")
+                .start();
+        try (SemaphoreBackend backend =
+                open("jdbc:h2:tcp://127.0.0.1:" + server.getPort() + "/mem:given;network_timeout=700")) {
+            assertThat(backend.admin().create("jobs", 1)).isTrue();
+        } finally {
+            server.stop();
+        }
     }
 
     /** Makes of it a host that drops packets: the kernel answers nobody while the queue is full. */

@@ -42,7 +42,7 @@ final class CasSession implements BackendSession {
     /** What this session knew last: the next change is tried upon it, so that one request is enough where nobody else came. */
     private volatile CasBackend.@Nullable Seen seen;
 
-    /** The change of unknown outcome; used by exchanges only, of which there is one at a time. */
+    /** The change of unknown outcome; used by exchanges and the close only, of which there is one at a time. */
     private @Nullable Plan unknown;
 
     /** Whether the store says that this client waits. */
@@ -259,7 +259,13 @@ final class CasSession implements BackendSession {
     @Override
     public void close() {
         if (used && !ended) {
-            leave(row -> row.giveBackAll(id));
+            leave(row -> {
+                row.giveBackAll(id);
+                if (unknown != null) {
+                    // A request that is still on its way would take a slot for nobody.
+                    row.touch();
+                }
+            });
         }
         ended = true;
     }

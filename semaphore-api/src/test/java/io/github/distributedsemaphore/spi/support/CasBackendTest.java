@@ -179,6 +179,17 @@ class CasBackendTest {
     }
 
     @Test
+    void aRequestThatIsLateDoesNothingAfterItsSessionWasClosed() {
+        store.expect(Fate.LATE);
+        assertThatThrownBy(() -> session.exchange(request(List.of(), 1))).isInstanceOf(OutcomeUnknownException.class);
+        session.close();
+
+        assertThat(store.deliver()).as("whether the late request did anything").isFalse();
+
+        assertThat(described().free()).isEqualTo(2);
+    }
+
+    @Test
     void ofTwoLooksThatArePlannedTheEarlierOneIsTaken() {
         store.requests.set(0);
 
