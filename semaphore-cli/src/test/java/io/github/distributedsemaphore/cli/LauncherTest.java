@@ -73,12 +73,7 @@ final class LauncherTest {
     @Test
     void aLocaleWithoutACharsetDamagesNoWordAndIsTheCommandsAsItWas() throws IOException, InterruptedException {
         pretendItIsBuilt();
-        // The real JVM, on the classes under test.
-        writeProgram(
-                "jdk/bin/java",
-                "#!/bin/sh\nwhile [ \"$1\" != " + Main.class.getName() + " ]; do shift; done\nexec '"
-                        + Path.of(System.getProperty("java.home"), "bin", "java") + "' -classpath '"
-                        + System.getProperty("java.class.path") + "' \"$@\"\n");
+        useTheRealJvm();
         // Bytes, whatever locale these tests run in.
         String call =
                 "\"$0\" --backend 'local:" + folder.resolve("state") + "' run \"$(printf 'n\\303\\274')\" --limit 1"
@@ -97,14 +92,7 @@ final class LauncherTest {
     @Test
     void theListOfTheJvmsThreadsIsNotPartOfTheCommandsOutput() throws IOException {
         pretendItIsBuilt();
-        // No archive can be made: it would be one of the classes under test.
-        Files.createFile(folder.resolve("semaphore-cli/target/archive"));
-        // The real JVM with the options of the script, on the classes under test.
-        writeProgram(
-                "jdk/bin/java",
-                "#!/bin/sh\noptions=\nwhile [ \"$1\" != -classpath ]; do options=\"$options $1\"; shift; done\nshift 2\nexec '"
-                        + Path.of(System.getProperty("java.home"), "bin", "java") + "' $options -classpath '"
-                        + System.getProperty("java.class.path") + "' \"$@\"\n");
+        useTheRealJvm();
         String command = "kill -s QUIT $PPID; until grep -qs 'Full thread dump' out err; do sleep 0.01; done";
         ProcessBuilder builder = new ProcessBuilder(
                         script.toString(),
@@ -131,6 +119,53 @@ final class LauncherTest {
         }
         assertThat(folder.resolve("out")).isEmptyFile();
         assertThat(folder.resolve("err")).content().contains("Full thread dump");
+    }
+
+    /** With the options of the script, on the classes under test. */
+    private void useTheRealJvm() throws IOException {
+        // No archive can be made: it would be one of the classes under test.
+        Files.createFile(folder.resolve("semaphore-cli/target/archive"));
+        writeProgram(
+                "jdk/bin/java",
+                "#!/bin/sh\noptions=\nwhile [ \"$1\" != -classpath ]; do options=\"$options $1\"; shift; done\nshift 2\nexec '"
+                        + Path.of(System.getProperty("java.home"), "bin", "java") + "' $options -classpath '"
+                        + System.getProperty("java.class.path") + "' \"$@\"\n");
+    }
+
+    private String runAndThen() {
+        return "\"$0\" --backend 'local:" + folder.resolve("state") + "' run job --limit 1 -- ";
+    }
+
+    /** The JVM would open its files there, and the command would read them. */
+    @Test
+    void aStandardStreamThatIsClosedIsNoFileOfTheJvm() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        useTheRealJvm();
+        Path streams = folder.resolve("streams");
+        String look = "sh -c 'wc -c; all=$(readlink /proc/$$/fd/[012]); echo \"$all\" >" + streams + "'";
+
+        assertThat(inLocale(runAndThen() + look + " <&-")).isEqualTo("0\n");
+        assertThat(inLocale(runAndThen() + look + " <&- >&- 2>&-")).isEmpty();
+        assertThat(streams).hasContent("/dev/null\n/dev/null\n/dev/null\n");
+    }
+
+    @Test
+    void outputThatCannotBeWrittenIsStillAnError() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        useTheRealJvm();
+
+        assertThat(inLocale("\"$0\" --help >&- || echo $?"))
+                .contains("standard output")
+                .endsWith("\n1\n");
+    }
+
+    @Test
+    void theCommandHasTheCallersLimitOfOpenFiles() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        useTheRealJvm();
+
+        assertThat(inLocale("ulimit -Sn 512; " + runAndThen() + "sh -c 'ulimit -Sn'"))
+                .isEqualTo("512\n");
     }
 
     private String inLocale(String call, String... locale) throws IOException, InterruptedException {

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class RunCommandTest {
     @TempDir
@@ -184,6 +185,25 @@ final class RunCommandTest {
         assertThat(outcome.code()).isEqualTo(64);
         assertThat(outcome.err()).contains("caf\uFFFD").contains("no text in this locale");
         assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/dev/fd/63", "--file=/dev/fd/3", "if=/proc/self/fd/10", "@/dev/fd/63", "-f/dev/fd/63"})
+    void aDescriptorThatTheCommandDoesNotGetIsRefused(String word) {
+        LocalCommands.Outcome outcome = semaphore.execute("run", "job", "--limit", "1", "--", "true", word);
+
+        assertThat(outcome.code()).isEqualTo(64);
+        assertThat(outcome.err()).contains("'" + word + "'", "standard input");
+        assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/dev/fd/2", "--file=/dev/fd/0", "/dev/fd/", "/dev/fd/3x", "cat </dev/fd/3", "/a/dev/fd/3"})
+    void whatOnlyLooksLikeOneIsPassedOn(String word) {
+        assertThat(semaphore
+                        .execute("run", "job", "--limit", "1", "--", "true", word)
+                        .code())
+                .isZero();
     }
 
     @Test

@@ -161,17 +161,60 @@ final class RunFailureTest {
 
     @Test
     void killedByForceItTakesAlongARunInsideTheRun() {
-        String inner = String.join(
-                " ",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp '" + System.getProperty("java.class.path") + "'",
-                Main.class.getName(),
-                "--backend scripted: run inner -- sh -c 'echo $$ > inner; exec sleep 60'");
-        try (CommandProcess command = startLosing(inner)) {
+        try (CommandProcess command = startLosing(runInside("echo $$ > inner; exec sleep 60"))) {
             long innermost = pidFrom("inner");
             command.signal("KILL");
 
             awaitDeath(innermost);
+        }
+    }
+
+    private static String runInside(String script) {
+        return String.join(
+                " ",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp '" + System.getProperty("java.class.path") + "'",
+                Main.class.getName(),
+                "--backend scripted: run inner -- sh -c '" + script + "'");
+    }
+
+    /** It sleeps for longer than the test waits. */
+    private static final String LEAVES_AN_ORPHAN = "(sleep 300 & echo $! > orphan); exec sleep 60";
+
+    @Test
+    void killedByForceItTakesAlongWhatARunInsideTheRunHasLeftBehind() {
+        try (CommandProcess command = startLosing(runInside(LEAVES_AN_ORPHAN))) {
+            long orphan = pidFrom("orphan");
+            command.signal("KILL");
+
+            awaitDeath(orphan);
+        }
+    }
+
+    @Test
+    void aLostPermitEndsWhatARunInsideTheRunHasLeftBehind() throws IOException {
+        try (CommandProcess command = startLosing(runInside(LEAVES_AN_ORPHAN))) {
+            long orphan = pidFrom("orphan");
+            Files.createFile(folder.resolve("lose"));
+
+            assertThat(command.exitCode()).isEqualTo(70);
+            awaitDeath(orphan);
+        }
+    }
+
+    @Test
+    void aRunInsideTheRunTakesAlongNothingOfTheOuterOne() throws IOException {
+        String inner =
+                runInside("echo \"${SEMAPHORE_RUN##* }\" > mark; echo $$ > inner; kill -s KILL $PPID; exec sleep 60");
+        try (CommandProcess command = startLosing("sleep 300 & echo $! > sibling\n" + inner + "\nwait")) {
+            long sibling = pidFrom("sibling");
+            awaitDeath(pidFrom("inner"));
+            String mark = CommandProcess.read(folder.resolve("mark")).strip();
+            await().until(() -> CommandProcess.watchers(mark).isEmpty());
+
+            assertThat(Files.readString(Path.of("/proc/" + sibling + "/stat"))).doesNotContain(") Z ");
+            command.signal("KILL");
+            awaitDeath(sibling);
         }
     }
 

@@ -38,10 +38,16 @@ record LimitFile(int limit, long base, String boot) {
 
     /** Stores it so that it lasts. */
     void write(Path directory, InterruptShield shield) throws IOException {
+        replace(directory);
+        PrivateFiles.syncDirectory(directory, shield);
+    }
+
+    /** Stores it as {@link PrivateFiles#replace} does. */
+    void replace(Path directory) throws IOException {
         Map<String, Object> values = new LinkedHashMap<>();
         values.put("limit", limit);
         values.put("epochs", base);
         values.put("boot", boot);
-        new StoredText(NAME, VERSION, values).replace(directory.resolve(NAME), shield);
+        new StoredText(NAME, VERSION, values).replace(directory.resolve(NAME));
     }
 }

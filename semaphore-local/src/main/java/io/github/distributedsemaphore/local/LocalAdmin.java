@@ -50,10 +50,10 @@ final class LocalAdmin implements BackendAdmin {
         }
     }
 
-    /** Does what leaves traces if it is broken off. */
-    private <T> T change(SharedSemaphore shared, SharedSemaphore.Step<T> step) {
+    /** Does what is left to do when others can see the change already. */
+    private void complete(SharedSemaphore shared, FileMutex.FileWork rest) {
         try {
-            return step.run();
+            rest.run();
         } catch (IOException e) {
             throw new OutcomeUnknownException(
                     state.subject(shared.name()) + ": broken off half-way, repeat the call: " + e, e);
@@ -92,21 +92,21 @@ final class LocalAdmin implements BackendAdmin {
         if (isThere(shared, limit)) {
             return false;
         }
-        return change(shared, () -> {
-            store(shared, limit, call);
-            PrivateFiles.syncDirectory(state.path(), call.shield());
-            return true;
-        });
+        store(shared, limit, call);
+        complete(shared, () -> PrivateFiles.syncDirectory(state.path(), call.shield()));
+        return true;
     }
 
     /**
-     * Makes the entries that a limit needs and stores the limit. A slot that was removed before may come back, and its epochs must
+     * Makes the entries that a limit needs and stores the limit. What fails before the limit's file is replaced, as on a full
+     * disk, has changed nothing. A slot that was removed before may come back, and its epochs must
      * not begin where they began then: so they are drawn.
      */
     private void store(SharedSemaphore shared, int limit, Call call) throws IOException {
         long base = state.drawEpochs(call);
         shared.slots(limit).prepare(limit, base);
-        new LimitFile(limit, base, EpochSource.BOOT).write(shared.directory(), call.shield());
+        new LimitFile(limit, base, EpochSource.BOOT).replace(shared.directory());
+        complete(shared, () -> PrivateFiles.syncDirectory(shared.directory(), call.shield()));
     }
 
     @Override
@@ -157,10 +157,8 @@ final class LocalAdmin implements BackendAdmin {
         if (LimitFile.read(shared.directory()).isEmpty()) {
             return false;
         }
-        return change(shared, () -> {
-            store(shared, limit, call);
-            return true;
-        });
+        store(shared, limit, call);
+        return true;
     }
 
     @Override
@@ -173,22 +171,22 @@ final class LocalAdmin implements BackendAdmin {
         });
     }
 
-    private boolean remove(SharedSemaphore shared, Call call) {
+    private boolean remove(SharedSemaphore shared, Call call) throws IOException {
         Path limit = shared.directory().resolve(LimitFile.NAME);
         if (Files.isDirectory(limit)) {
             throw new IncompatibleStateException(
                     limit + " is a directory, expected a file with the semaphore's limit: move it away", null);
         }
-        return change(shared, () -> {
-            boolean existed = Files.deleteIfExists(limit);
+        boolean existed = Files.deleteIfExists(limit);
+        complete(shared, () -> {
             if (existed) {
                 PrivateFiles.syncDirectory(shared.directory(), call.shield());
             }
             if (shared.allSlots(0).heldAbove(0) == 0) {
                 shared.deleteDirectory();
             }
-            return existed;
         });
+        return existed;
     }
 
     @Override

@@ -152,10 +152,10 @@ final class PrivateFiles {
     }
 
     /**
-     * Replaces a file as a whole, and so that it lasts: a reader finds the old content or the new one, also after a
-     * crash of the machine. For one writer at a time.
+     * Replaces a file as a whole: a reader finds the old content or the new one, also after a crash of the machine; the new one
+     * from {@link #syncDirectory} on. If it fails, the file is as it was. For one writer at a time.
      */
-    static void replace(Path file, byte[] content, InterruptShield shield) throws IOException {
+    static void replace(Path file, byte[] content) throws IOException {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         Files.deleteIfExists(fresh);
         Files.createFile(fresh, FILE);
@@ -164,7 +164,6 @@ final class PrivateFiles {
             out.getFD().sync();
         }
         Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
-        syncDirectory(Objects.requireNonNull(file.getParent()), shield);
     }
 
     /** Makes lasting what was created, renamed and deleted in a directory. */

@@ -14,8 +14,10 @@ import org.jspecify.annotations.Nullable;
  * in the old table are lost.
  */
 final class SessionByte {
-    private final long session = SlotTable.newSession();
     private final ReentrantLock state = new ReentrantLock();
+
+    /** Changed under {@link #state} only. */
+    private volatile long session = SlotTable.newSession();
 
     /** Read and changed under {@link #state} only: {@link #enter} gives the lock back for a moment. */
     private @Nullable FileLock lock;
@@ -23,7 +25,7 @@ final class SessionByte {
     /** Changed under {@link #state} only. */
     private volatile boolean ended;
 
-    /** Returns the number of the session in tables, which is the place of the byte. */
+    /** Returns the number of the session in the table that it entered last, which is the place of the byte. */
     long session() {
         return session;
     }
@@ -40,11 +42,17 @@ final class SessionByte {
      * <p>The byte is locked anew each time: the operating system drops the lock when anything in this process closes the table, see
      * {@link LockFile}, and Java goes on to call the lock valid. Others look at the byte under the mutex only, so nobody sees that it
      * is unlocked for a moment.
+     *
+     * <p>In a table in which the session does not live it gets another number: what the table has under the old one, as when it was
+     * away and came back, was lost and must not count again.
      */
     void enter(LockFile table) throws IOException {
         state.lock();
         try {
             if (!ended) {
+                if (!table.has(lock)) {
+                    session = SlotTable.newSession();
+                }
                 release();
                 lock = table.tryLock(session, 1);
                 if (lock == null) {

@@ -14,7 +14,7 @@ import java.util.Optional;
 
 /**
  * The directory that holds all semaphores, a directory each, and the counter that every epoch comes from. One for all
- * clients of this process that use it.
+ * clients of this process that use it by the same path; two paths, by bind mounts, are as two class loaders.
  */
 final class StateDirectory {
     /** How many epochs a semaphore draws at a time for each of its slots. */
@@ -39,21 +39,29 @@ final class StateDirectory {
     static final UseCounts<StateDirectory> IN_USE = new UseCounts<>();
 
     private final Path path;
+    private final Object fileKey;
+    /** Has the path too: a directory that is moved while it is in use is another one, as its users have the old path. */
     private final Object key;
+
     private final FileMutex mutex;
     private final DirectoryWatch watch = new DirectoryWatch();
     private volatile boolean formatKnown;
 
-    private StateDirectory(Path path, Object key) {
+    private StateDirectory(Path path, Object fileKey) {
         this.path = path;
-        this.key = key;
+        this.fileKey = fileKey;
+        this.key = key(path, fileKey);
         this.mutex = new FileMutex(path.resolve("mutex"));
     }
 
     /** Opens a directory that {@link StateDirectoryCheck} has found good; to be closed as often as opened. */
     static StateDirectory open(Path realPath) throws IOException {
-        Object key = PrivateFiles.key(realPath);
-        return IN_USE.use(key, () -> new StateDirectory(realPath, key));
+        Object fileKey = PrivateFiles.key(realPath);
+        return IN_USE.use(key(realPath, fileKey), () -> new StateDirectory(realPath, fileKey));
+    }
+
+    private static Object key(Path path, Object fileKey) {
+        return List.of(path, fileKey);
     }
 
     /**
@@ -77,7 +85,7 @@ final class StateDirectory {
         lock(call);
         try {
             if (!isFormatStored()) {
-                new StoredText(FORMAT, VERSION, Map.of()).replace(path.resolve(FORMAT), call.shield());
+                new StoredText(FORMAT, VERSION, Map.of()).store(path.resolve(FORMAT), call.shield());
             }
         } finally {
             mutex.unlock();
@@ -91,7 +99,7 @@ final class StateDirectory {
     /** Looks whether the directory is still there, and of a known format. */
     void ping(Call call) throws IOException {
         requireFormat(call);
-        if (!PrivateFiles.leadsTo(path, key)) {
+        if (!PrivateFiles.leadsTo(path, fileKey)) {
             throw removed();
         }
     }
@@ -168,7 +176,7 @@ final class StateDirectory {
             long block = StoredText.read(file, EPOCHS, EPOCHS_VERSION, repair)
                     .map(text -> text.number(file, "next", 0, HIGHEST_BLOCK, repair))
                     .orElseGet(() -> Instant.now().getEpochSecond());
-            new StoredText(EPOCHS, EPOCHS_VERSION, Map.of("next", block + 1)).replace(file, call.shield());
+            new StoredText(EPOCHS, EPOCHS_VERSION, Map.of("next", block + 1)).store(file, call.shield());
             return block * BLOCK;
         } finally {
             mutex.unlock();

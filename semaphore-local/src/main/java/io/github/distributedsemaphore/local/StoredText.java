@@ -9,6 +9,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -30,11 +31,17 @@ record StoredText(String kind, int version, Map<String, ?> values) {
     }
 
     /** Replaces a file as a whole, so that it lasts. For one writer at a time. */
-    void replace(Path file, InterruptShield shield) throws IOException {
+    void store(Path file, InterruptShield shield) throws IOException {
+        replace(file);
+        PrivateFiles.syncDirectory(Objects.requireNonNull(file.getParent()), shield);
+    }
+
+    /** Replaces a file as {@link PrivateFiles#replace} does. */
+    void replace(Path file) throws IOException {
         StringBuilder text = new StringBuilder(title(kind, version)).append('\n');
         values.forEach(
                 (key, value) -> text.append(key).append('=').append(value).append('\n'));
-        PrivateFiles.replace(file, text.toString().getBytes(StandardCharsets.ISO_8859_1), shield);
+        PrivateFiles.replace(file, text.toString().getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /**

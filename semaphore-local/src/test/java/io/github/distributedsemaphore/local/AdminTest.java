@@ -8,10 +8,12 @@ import static io.github.distributedsemaphore.local.Local.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
@@ -29,6 +31,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Creating, showing, resizing and destroying, also under holders. */
 class AdminTest {
@@ -244,5 +248,51 @@ class AdminTest {
         rival.close();
         admin.destroy("jobs");
         assertThat(directory.resolve("n-jobs")).doesNotExist();
+    }
+
+    /** As on a disk that is full or read-only. */
+    @ParameterizedTest
+    @ValueSource(strings = {"epochs.new", "n-jobs/limit.new"})
+    void aChangeThatCouldNotBeWrittenIsNotDone(String file) throws IOException {
+        admin.create("jobs", 2);
+        Files.createDirectories(directory.resolve(file).resolve("in the way"));
+
+        assertThatThrownBy(() -> admin.resize("jobs", 3))
+                .isInstanceOf(BackendUnavailableException.class)
+                .hasMessageContaining("nothing was done")
+                .hasMessageContaining(file);
+        assertThat(describe().limit()).isEqualTo(2);
+    }
+
+    @Test
+    void aSemaphoreWhoseEpochsCouldNotBeDrawnIsNotCreated() throws IOException {
+        Files.createDirectories(directory.resolve("epochs.new/in the way"));
+
+        assertThatThrownBy(() -> admin.create("jobs", 2)).isInstanceOf(BackendUnavailableException.class);
+        assertThat(admin.describe("jobs")).isEmpty();
+    }
+
+    @Test
+    void aChangeThatAStoppedProcessHoldsUpIsNotDone() throws IOException {
+        admin.create("jobs", 2);
+        try (Child child = Child.start("lock", directory.resolve("mutex"))) {
+            child.await("LOCKED");
+            child.stop();
+            assertThatThrownBy(() -> admin.resize("jobs", 3))
+                    .isInstanceOf(BackendUnavailableException.class)
+                    .hasMessageContaining("process " + child.pid() + ", which is stopped");
+            assertThat(describe().limit()).isEqualTo(2);
+            child.resume();
+            child.finish();
+        }
+    }
+
+    @Test
+    void whatIsBrokenOffAfterTheSemaphoreIsGoneHasNoKnownOutcome() throws IOException {
+        admin.create("jobs", 2);
+        Files.createDirectories(directory.resolve("n-jobs/released/in the way"));
+
+        assertThatThrownBy(() -> admin.destroy("jobs")).isInstanceOf(OutcomeUnknownException.class);
+        assertThat(admin.describe("jobs")).isEmpty();
     }
 }

@@ -164,6 +164,24 @@ class StateDirectoryTest {
     }
 
     @Test
+    void aDirectoryThatWasMovedIsUsedWhereItIsNow() throws IOException {
+        Path state = directory.resolve("state");
+        Path moved = directory.resolve("moved");
+        try (SemaphoreBackend before = Local.open(state)) {
+            before.admin().create("jobs", 1);
+            Files.move(state, moved);
+            try (SemaphoreBackend after = Local.open(moved);
+                    BackendSession session = Local.session(after, "jobs")) {
+                assertThat(after.admin().create("more", 1)).isTrue();
+                assertThat(moved.resolve("n-more")).isDirectory();
+                assertThat(Local.takeOne(session).slot()).isEqualTo(1);
+                assertThat(state).doesNotExist();
+            }
+        }
+        assertThat(StateDirectory.IN_USE.size()).isZero();
+    }
+
+    @Test
     void networkFileSystemsAreRefused() {
         for (String type :
                 List.of("nfs", "nfs4", "NFS4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse")) {

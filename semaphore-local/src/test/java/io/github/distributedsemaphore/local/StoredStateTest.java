@@ -475,6 +475,20 @@ class StoredStateTest {
     }
 
     @Test
+    void aGrantInATableThatCameBackDoesNotBringBackWhatWasLostThere() throws IOException {
+        List<Hold> holds = takeHolds(session, 2);
+        Files.move(jobs.resolve("table"), directory.resolve("aside"));
+        assertThat(session.renew(holds).lost()).containsExactlyInAnyOrderElementsOf(holds);
+        Files.move(directory.resolve("aside"), jobs.resolve("table"));
+        Hold anew = takeOne(session);
+        try (BackendSession rival = session(backend, "jobs")) {
+            assertThat(takeOne(rival).slot()).isEqualTo(3 - anew.slot());
+            assertThat(session.check(anew)).isEqualTo(HoldState.HELD);
+            assertThat(take(rival, 1)).isEqualTo(Answer.FULL);
+        }
+    }
+
+    @Test
     void aHolderNoticesThatTheWholeStateIsGone() throws IOException {
         Hold hold = takeOne(session);
         deleteAll(directory);

@@ -111,7 +111,7 @@ final class Readings implements AutoCloseable {
     /** What the backend says about one semaphore. */
     private record Found(@Nullable SemaphoreDescription description, String problem) {}
 
-    /** Reads on a thread of its own until {@link #close}. */
+    /** Reads on a thread of its own until {@link #close}, which interrupts the listener too. The next reading waits for the listener. */
     void start(Consumer<Snapshot> listener) {
         Thread thread = new Thread(() -> readOn(listener), "semaphore-readings");
         thread.setDaemon(true);
@@ -325,6 +325,8 @@ final class Readings implements AutoCloseable {
         if (reader == null) {
             return;
         }
+        // The listener may wait for somebody who has gone.
+        reader.interrupt();
         try {
             // An answer that was under way ends with the client; a daemon need not be waited for longer.
             reader.join(LONGEST_JOIN_MILLIS);

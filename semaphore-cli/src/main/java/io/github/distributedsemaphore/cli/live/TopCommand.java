@@ -14,6 +14,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -122,7 +123,7 @@ public final class TopCommand implements Callable<Integer> {
                 draw(readings, screen, events);
             }
         } else {
-            printChanges(readings);
+            printChanges(readings, spec.commandLine().getOut());
         }
     }
 
@@ -165,16 +166,24 @@ public final class TopCommand implements Callable<Integer> {
         }
     }
 
-    private void printChanges(Readings readings) throws InterruptedException {
-        BlockingQueue<Snapshot> news = new LinkedBlockingQueue<>();
-        readings.start(news::add);
-        PrintWriter out = spec.commandLine().getOut();
+    static void printChanges(Readings readings, PrintWriter out) throws InterruptedException {
+        // While the output is stuck nothing more is read: it would pile up.
+        BlockingQueue<Snapshot> news = new ArrayBlockingQueue<>(1);
+        readings.start(read -> handOver(read, news));
         ChangeLines lines = new ChangeLines();
         do {
             lines.of(news.take()).forEach(out::println);
             out.flush();
             // Such as head, when it has seen enough. The writer of picocli does not ask the stream below it.
         } while (!System.out.checkError());
+    }
+
+    private static void handOver(Snapshot read, BlockingQueue<Snapshot> news) {
+        try {
+            news.put(read);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Snapshots as lines: how it is at first, and then what changes. For one thread. */

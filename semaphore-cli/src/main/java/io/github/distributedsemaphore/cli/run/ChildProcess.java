@@ -58,7 +58,7 @@ final class ChildProcess implements AutoCloseable {
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
         restoreLocale(builder.environment());
         builder.environment().putAll(environment);
-        builder.environment().put(DeathWatch.MARK_VARIABLE, watch.mark());
+        builder.environment().merge(DeathWatch.MARK_VARIABLE, watch.mark(), DeathWatch::marks);
         try {
             watch.starting();
             Process started = builder.start();

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -30,8 +31,11 @@ import java.util.stream.Stream;
  * <p>Thread-safe.
  */
 final class DeathWatch {
-    /** In the command's environment: tells the watch which processes are of this run. */
+    /** In the command's environment: tells the watch which processes are of this run. The marks of all runs around, this one's last. */
     static final String MARK_VARIABLE = "SEMAPHORE_RUN";
+
+    /** The shell looks for its own mark behind such ones only. */
+    private static final Pattern MARKS = Pattern.compile("[0-9a-f -]+");
 
     private static final String SCRIPT = "death-watch.sh";
 
@@ -74,7 +78,7 @@ final class DeathWatch {
             command.addAll(DEAF);
             locks.forEach(lock -> command.addAll(List.of("flock", lock.toString())));
         }
-        command.addAll(List.of("sh", "-c", script(), "semaphore-death-watch", MARK_VARIABLE + "=" + mark));
+        command.addAll(List.of("sh", "-c", script(), "semaphore-death-watch", MARK_VARIABLE, mark));
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
         builder.environment().remove(MARK_VARIABLE);
         DeathWatch watch = new DeathWatch(mark, builder.start());
@@ -141,6 +145,11 @@ final class DeathWatch {
 
     String mark() {
         return mark;
+    }
+
+    /** In a run inside a run the command is of both: what it leaves behind ends with either. What is no mark is not kept. */
+    static String marks(String outer, String own) {
+        return MARKS.matcher(outer).matches() ? outer + " " + own : own;
     }
 
     /** Tells the shell that the command is about to be started: a kill from now on may leave one that nobody knows the number of. */

@@ -22,6 +22,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -37,7 +38,8 @@ import picocli.CommandLine.ParentCommand;
         description = {
             "Runs a command while holding a slot, and gives the slot back when the command ends.",
             "",
-            "The command has this program's standard input, output and error, and finds in its environment"
+            "The command has this program's standard input, output and error and no other descriptor, and finds in its"
+                    + " environment"
                     + " SEMAPHORE_NAME, SEMAPHORE_SLOT and SEMAPHORE_EPOCH (comma-separated for more than one permit;"
                     + " the epoch is empty where the backend has none). SIGTERM, SIGINT and SIGHUP are passed on to"
                     + " it; a Ctrl-C reaches it from the terminal, on Linux only once. A SIGINT that 'kill' sends to this"
@@ -49,8 +51,8 @@ import picocli.CommandLine.ParentCommand;
                     + " program kills all that the command started and that is still there.",
             "",
             "If this program is killed with SIGKILL or crashes, that shell kills the command and all"
-                    + " it started: their descendants, and on Linux whatever has the SEMAPHORE_RUN of this run in its"
-                    + " environment. Until that is done the next holder's command waits, if it is run by the same user on"
+                    + " it started: their descendants, and on Linux whatever has the mark of this run in its"
+                    + " environment, in SEMAPHORE_RUN. Until that is done the next holder's command waits, if it is run by the same user on"
                     + " the same machine with the same --backend, and flock is there. What that cannot do: reach a process"
                     + " of another user, such as one under sudo; without Linux's /proc, reach what the command has left"
                     + " behind as a daemon; or act if that shell is killed as well."
@@ -58,6 +60,10 @@ import picocli.CommandLine.ParentCommand;
 public final class RunCommand implements Callable<Integer> {
     /** A backend that takes longer for an answer does not answer, as far as people at a terminal are concerned. */
     private static final Duration ANSWER = Duration.ofSeconds(1);
+
+    /** An argument that is a descriptor beyond the standard ones, also as the value of an option or behind an {@code @}. */
+    private static final Pattern DESCRIPTOR =
+            Pattern.compile("(?:-\\w|[^/]*[=@])?/(?:dev|proc/self)/fd/0*(?:[3-9]|[1-9]\\d+)");
 
     private static final Duration LONGEST_AT_LEAST = Duration.ofDays(1);
 
@@ -108,6 +114,7 @@ public final class RunCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         refuseMissingDashes();
         refuseOtherText();
+        refuseDescriptors();
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
             throw new ParameterException(
                     spec.commandLine(), "--at-least is " + Durations.format(atLeast) + ", at most 1d is allowed");
@@ -152,6 +159,19 @@ public final class RunCommand implements Callable<Integer> {
                         "'" + word
                                 + "' has bytes that are no text in this locale: pass it to the command in a variable of the"
                                 + " environment, or in a file");
+            }
+        }
+    }
+
+    /** As a shell writes for {@code <(...)}. A JVM closes them in what it starts, and the command would find nothing there. */
+    private void refuseDescriptors() {
+        for (String word : command) {
+            if (DESCRIPTOR.matcher(word).matches()) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        "'" + word
+                                + "' is a descriptor that the command does not get: it has standard input, output and error"
+                                + " only. Pass it a file, or have a shell open it: -- bash -c '...'");
             }
         }
     }

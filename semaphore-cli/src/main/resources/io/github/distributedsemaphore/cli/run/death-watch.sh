@@ -1,9 +1,10 @@
 # Reads orders from the process that runs the command. At "kill", and if the orders end without "dismiss" because that
 # process has died, the command and all it started are frozen, so that nothing new comes up while they are counted, and
 # killed.
-# $1: the variable that marks the environment of every process of this run
+# $1: the variable that has the mark in the environment of every process of this run, among those of runs around and inside it
+# $2: the mark
 trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE
-mark=$1
+mark="$1=[0-9a-f -]*$2"
 pid=
 starting=
 frozen=
@@ -19,7 +20,7 @@ children() {
 
 marked() {
     if [ -e /proc/self/environ ]; then
-        grep -lsF "$mark" /proc/[0-9]*/environ | sed 's:^/proc/\([0-9]*\)/.*:\1:'
+        LC_ALL=C grep -ls "$mark" /proc/[0-9]*/environ | sed 's:^/proc/\([0-9]*\)/.*:\1:'
     fi
 }
 

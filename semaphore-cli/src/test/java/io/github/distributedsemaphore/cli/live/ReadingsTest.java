@@ -9,13 +9,19 @@ import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.cli.live.Snapshot.Row;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ThrowingRunnable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -206,14 +212,78 @@ final class ReadingsTest {
 
     /** A client whose backend takes most of the time after which it counts as silent for what it says about a semaphore. */
     private static <T> T slow(Class<T> type, T original) {
+        return before("describe", () -> Thread.sleep(900), type, original);
+    }
+
+    /** A client that does something before each call of a method that its administration has. */
+    private static <T> T before(String called, ThrowingRunnable first, Class<T> type, T original) {
         return type.cast(Proxy.newProxyInstance(
                 type.getClassLoader(), new Class<?>[] {type}, (proxy, method, values) -> {
-                    if (method.getName().equals("describe")) {
-                        Thread.sleep(900);
+                    if (method.getName().equals(called)) {
+                        first.run();
                     }
                     Object answer = method.invoke(original, values);
-                    return answer instanceof SemaphoreAdmin admin ? slow(SemaphoreAdmin.class, admin) : answer;
+                    return answer instanceof SemaphoreAdmin admin
+                            ? before(called, first, SemaphoreAdmin.class, admin)
+                            : answer;
                 }));
+    }
+
+    /** Else what is read would pile up, for as long as a pipe that nobody reads takes no more. */
+    @Test
+    void whileItCannotPrintTopReadsNoFurther() throws InterruptedException {
+        client.admin().create("exports", 1);
+        AtomicInteger asked = new AtomicInteger();
+        CountDownLatch stuck = new CountDownLatch(1);
+        SemaphoreClient counted =
+                before("names", asked::incrementAndGet, SemaphoreClient.class, SemaphoreClient.connect(redis.uri()));
+        try (Readings readings = new Readings(counted, redis.uri(), List.of(), EVERY)) {
+            Thread top = new Thread(() -> printTo(stuckWriter(stuck), readings), "top");
+            top.start();
+            stuck.await();
+            // One is printed, one waits for that, one is to be handed over.
+            Awaitility.await().until(() -> asked.get() == 3 && isReaderWaitingWithoutEnd());
+            top.interrupt();
+            top.join();
+        }
+        assertThat(Thread.getAllStackTraces().keySet())
+                .extracting(Thread::getName)
+                .doesNotContain("semaphore-readings");
+    }
+
+    /** Between two readings, and for an answer, it waits for some time at most. */
+    private static boolean isReaderWaitingWithoutEnd() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread ->
+                        thread.getName().equals("semaphore-readings") && thread.getState() == Thread.State.WAITING);
+    }
+
+    private static void printTo(Writer writer, Readings readings) {
+        try {
+            TopCommand.printChanges(readings, new PrintWriter(writer));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static Writer stuckWriter(CountDownLatch stuck) {
+        return new Writer() {
+            @Override
+            public void write(char[] text, int from, int length) throws IOException {
+                stuck.countDown();
+                try {
+                    new CountDownLatch(1).await();
+                } catch (InterruptedException e) {
+                    throw new InterruptedIOException();
+                }
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
     }
 
     @Test
