@@ -12,7 +12,9 @@ import kotlin.time.toJavaDuration
 import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.future.await
+import kotlinx.coroutines.isActive
 import kotlinx.coroutines.withContext
 import org.slf4j.LoggerFactory
 
@@ -43,8 +45,10 @@ public suspend fun <T> DistributedSemaphore.withPermit(maxWait: Duration, block:
     val withdrawn = acquiring.cancel(false) || acquiring.isCompletedExceptionally
     val loss = if (withdrawn) null else withContext(NonCancellable) { release(acquiring) }
     val failure = outcome.exceptionOrNull()
+    // A block may also end as cancelled by itself, after a time-out of its own say.
+    val cancelled = failure is CancellationException && !currentCoroutineContext().isActive
     // The permit may be lost before anybody was told. A caller that was cancelled has no use for the news.
-    if (loss != null && failure !is PermitLostException && failure !is CancellationException) {
+    if (loss != null && failure !is PermitLostException && !cancelled) {
         throw PermitLostException(loss).initCause(failure)
     }
     return outcome.getOrThrow()

@@ -98,6 +98,15 @@ internal class PermitsTest {
 
     @Test
     fun `a block that ends before the news of its loss fails too`() {
+        assertLossIsTold { it.complete("done") }
+    }
+
+    @Test
+    fun `a block that waits for something cancelled before the news of its loss tells the loss`() {
+        assertLossIsTold { it.cancel() }
+    }
+
+    private fun assertLossIsTold(finish: (CompletableDeferred<String>) -> Unit) {
         val end = CompletableDeferred<String>()
         assertThatThrownBy {
             runBlocking(Dispatchers.Default) {
@@ -107,7 +116,7 @@ internal class PermitsTest {
                     withheld.set(1)
                     client.abort()
                     await().until { withheld.get() == 0 }
-                    end.complete("done")
+                    finish(end)
                     work.await()
                 }
             }

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.reactor;
 import io.github.distributedsemaphore.CheckReturnValue;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Holding;
+import io.github.distributedsemaphore.InterruptOnLoss;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.PermitLoss;
@@ -88,7 +89,7 @@ public final class ReactorPermits {
     }
 
     /**
-     * Runs work under what an asynchronous acquire gives. A loss does not end it; see {@link #failOnLoss}.
+     * Runs work under what an asynchronous acquire gives. A loss does not end it; see {@link #usingUntilLost}.
      *
      * @param acquire starts an acquire, once for each subscription, such as {@code () -> semaphore.acquireAsync(2, maxWait)}
      * @param work makes what to subscribe to while the permits are held
@@ -236,7 +237,8 @@ public final class ReactorPermits {
      * @param holding what the work runs under
      * @param work what to end
      * @param <T> what the work produces
-     * @return the work; fails with {@link PermitLostException} when a permit is lost, and cancels the work then
+     * @return the work; fails with {@link PermitLostException} when a permit is lost, and cancels the work then; also if the work has ended
+     *     and the client knows of the loss already. What only the release finds it does not hear of: see {@link #usingUntilLost}
      */
     @CheckReturnValue
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
@@ -246,7 +248,19 @@ public final class ReactorPermits {
     private static <T> Flux<T> failOnLoss(
             Holding holding, Publisher<? extends T> work, AtomicReference<@Nullable PermitLoss> found) {
         // A companion that fails would end the stream and let the work go on; one that answers cancels the work.
-        return Flux.<T>from(work).takeUntilOther(lossOf(holding, found)).concatWith(lossIn(found));
+        return Flux.<T>from(work)
+                .takeUntilOther(lossOf(holding, found))
+                .concatWith(lossIn(found))
+                .concatWith(Mono.fromRunnable(() -> throwIfLost(holding)));
+    }
+
+    /** The permit may be lost before the listener is told. A guard asks what the client knows, and takes back its interrupt. */
+    private static void throwIfLost(Holding holding) {
+        if (!holding.isValid()) {
+            try (InterruptOnLoss guard = InterruptOnLoss.guard(holding)) {
+                guard.throwIfLost();
+            }
+        }
     }
 
     private static <T> Mono<T> lossIn(AtomicReference<@Nullable PermitLoss> found) {

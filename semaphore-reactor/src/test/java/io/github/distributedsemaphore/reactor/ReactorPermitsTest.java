@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLostException;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
@@ -183,11 +184,16 @@ final class ReactorPermitsTest {
                 .toFuture();
         await().until(() -> ended.currentSubscriberCount() == 1);
 
+        abortInSilence();
+        ended.tryEmitEmpty();
+        return outcome;
+    }
+
+    /** The one listener is not told. */
+    private void abortInSilence() {
         withheld.set(1);
         client.abort();
         await().untilAtomic(withheld, equalTo(0));
-        ended.tryEmitEmpty();
-        return outcome;
     }
 
     @Test
@@ -202,6 +208,28 @@ final class ReactorPermitsTest {
                 .cause()
                 .isInstanceOf(PermitLostException.class)
                 .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void workUnderAPermitOfItsCallerFailsTooIfItEndsBeforeTheNewsOfTheLoss() throws InterruptedException {
+        Permit permit = exports.acquire();
+        Sinks.Empty<String> ended = Sinks.empty();
+        CompletableFuture<Void> outcome =
+                ReactorPermits.failOnLoss(permit, ended.asMono()).then().toFuture();
+
+        abortInSilence();
+        ended.tryEmitEmpty();
+
+        assertThatThrownBy(outcome::join).hasCauseInstanceOf(PermitLostException.class);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void workThatReleasesThePermitOfItsCallerEndsWell() throws InterruptedException {
+        Permit permit = exports.acquire();
+        assertThat(ReactorPermits.failOnLoss(permit, Mono.fromFuture(permit::releaseAsync))
+                        .blockLast())
+                .isEqualTo(ReleaseOutcome.RELEASED);
     }
 
     @Test

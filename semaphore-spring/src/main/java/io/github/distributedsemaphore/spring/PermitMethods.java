@@ -52,9 +52,14 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
         if (methods.isEmpty()) {
             return null;
         }
-        PermitMethod rule = methods.get(AopUtils.getMostSpecificMethod(method, ClassUtils.getUserClass(targetClass)));
+        PermitMethod rule = methods.get(inClass(method, targetClass));
         // The target may be a proxy of the JDK itself, such as a repository, whose rules are those of its interfaces.
         return rule == null ? methods.get(method) : rule;
+    }
+
+    /** What a call of a method runs in a class. A generic interface has the method with other parameter types. */
+    private static Method inClass(Method method, Class<?> type) {
+        return AopUtils.getMostSpecificMethod(method, ClassUtils.getUserClass(type));
     }
 
     /** The methods of a class or of the class that a proxy of CGLIB extends. */
@@ -99,7 +104,7 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
         } else if (Modifier.isFinal(modifiers)) {
             return "final";
         } else if (Modifier.isFinal(type.getModifiers())
-                && !isInInterface(method, ClassUtils.getAllInterfacesForClass(type))) {
+                && !isInInterface(method, type, ClassUtils.getAllInterfacesForClass(type))) {
             return "in the final " + (type.isRecord() ? "record " : "class ") + type.getName();
         }
         return isForeign(method, type) ? "visible in a package only that is not that of " + type.getName() : "";
@@ -111,8 +116,12 @@ final class PermitMethods extends StaticMethodMatcherPointcut {
                 && !method.getDeclaringClass().getPackageName().equals(type.getPackageName());
     }
 
-    static boolean isInInterface(Method method, Class<?>... interfaces) {
+    /** Whether a call through one of the interfaces runs a method of a class, as {@link #find} sees it. */
+    static boolean isInInterface(Method method, Class<?> type, Class<?>... interfaces) {
+        // Spring also shows the bridge that the compiler makes for a generic interface, with the annotation.
+        Method own = inClass(method, type);
         return Arrays.stream(interfaces)
-                .anyMatch(type -> ClassUtils.hasMethod(type, method.getName(), method.getParameterTypes()));
+                .flatMap(one -> Arrays.stream(one.getMethods()))
+                .anyMatch(called -> inClass(called, type).equals(own));
     }
 }

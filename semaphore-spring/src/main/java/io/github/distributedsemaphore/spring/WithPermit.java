@@ -34,10 +34,10 @@ import org.springframework.core.annotation.AliasFor;
  *   <li>anything plain: the calling thread waits for the permit and holds it until the method returns;
  *   <li>a {@code CompletableFuture} or {@code CompletionStage}: the calling thread does not wait. The method is called when the permit is
  *       there, never on the calling thread, and the permit is held until the stage completes. If the permit is there at once, the method
- *       runs on a new thread {@code with-permit-NAME}, else on a thread of the client or of its {@code callbackExecutor}. So it is with
- *       {@code @Async} too, whose executor's thread waits for the stage. Cancelling the future, or completing it as {@code
- *       orTimeout} does, withdraws the request for a permit. If the method was called already, it goes on and keeps its permit until its stage
- *       completes;
+ *       runs on a new thread {@code with-permit-NAME}, else on a thread of the client or of its {@code callbackExecutor}. Cancelling the
+ *       future, or completing it as {@code orTimeout} does, withdraws the request for a permit. If the method was called already, it
+ *       goes on and keeps its permit until its stage completes. Leave out {@code @Async}: with it the caller gets a future of Spring's instead,
+ *       whose cancellation reaches neither the wait nor the method, and the executor's thread waits for the stage;
  *   <li>a {@code Mono} or {@code Flux}, with {@code semaphore-reactor} on the path: each subscription takes a permit, calls the method, and
  *       holds the permit until the end of what it returned.
  * </ul>

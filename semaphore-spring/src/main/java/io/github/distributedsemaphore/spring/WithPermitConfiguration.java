@@ -159,11 +159,10 @@ public class WithPermitConfiguration {
             if (bean instanceof AopInfrastructureBean) {
                 return;
             }
-            Set<Method> methods = methodsOf(AopProxyUtils.ultimateTargetClass(bean));
-            if (methods.isEmpty()) {
-                // The last target of a repository does not have the interface.
-                methods = methodsOf(bean.getClass());
-            }
+            Class<?> target = AopProxyUtils.ultimateTargetClass(bean);
+            // The last target of a repository does not have the interface.
+            Class<?> type = methodsOf(target).isEmpty() ? bean.getClass() : target;
+            Set<Method> methods = methodsOf(type);
             if (methods.isEmpty()) {
                 return;
             }
@@ -174,7 +173,7 @@ public class WithPermitConfiguration {
                         + " needs it, so that it is made before proxies can be. Inject it there by ObjectProvider");
             }
             if (bean instanceof Advised proxy && AopUtils.isJdkDynamicProxy(bean)) {
-                methods.forEach(method -> requireInInterface(name, method, proxy));
+                methods.forEach(method -> requireInInterface(name, method, type, proxy));
             }
         }
 
@@ -212,8 +211,8 @@ public class WithPermitConfiguration {
             return false;
         }
 
-        private static void requireInInterface(String name, Method method, Advised proxy) {
-            if (!PermitMethods.isInInterface(method, proxy.getProxiedInterfaces())) {
+        private static void requireInInterface(String name, Method method, Class<?> type, Advised proxy) {
+            if (!PermitMethods.isInInterface(method, type, proxy.getProxiedInterfaces())) {
                 throw new IllegalStateException(
                         "@WithPermit has no effect on " + method.toGenericString() + ": bean '"
                                 + name

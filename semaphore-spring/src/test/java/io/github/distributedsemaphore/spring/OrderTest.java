@@ -1,12 +1,16 @@
 package io.github.distributedsemaphore.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.PermitGroup;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.aop.Advisor;
@@ -110,6 +114,13 @@ final class OrderTest {
                             + Thread.currentThread().getName());
         }
 
+        @Async
+        @WithPermit("exports")
+        public CompletableFuture<String> asyncFuture(CompletableFuture<String> seen) {
+            seen.complete("ran in slot " + CurrentPermit.get().slot());
+            return seen;
+        }
+
         @WithPermit("exports")
         public CompletableFuture<Integer> advisedFuture() {
             return CompletableFuture.completedFuture(CurrentPermit.get().slot());
@@ -146,6 +157,27 @@ final class OrderTest {
             context.bean(Exports.class).asyncPlain(seen);
             assertThat(seen.get()).matches("async-\\d+ in slot [123]");
             assertThat(context.bean(Exports.class).async().get()).matches("slot [123] on (?!async-).*");
+        }
+    }
+
+    /** The caller has a future of Spring's, which does not pass its cancellation on. The documents say so. */
+    @Test
+    void cancellingTheFutureOfAnAsynchronousMethodReachesNeitherItsWaitNorTheMethod(@TempDir Path folder)
+            throws InterruptedException {
+        try (TestContext context = TestContext.of(folder, Beans.class)) {
+            CompletableFuture<String> seen = new CompletableFuture<>();
+            try (PermitGroup all = context.exports().acquire(3)) {
+                CompletableFuture<String> result = context.bean(Exports.class).asyncFuture(seen);
+                await().until(() -> context.exports().statistics().waiting() == 1);
+
+                assertThat(result.cancel(true)).isTrue();
+
+                assertThat(all.isValid()).isTrue();
+                assertThat(seen).isNotDone();
+            }
+            assertThat(seen)
+                    .succeedsWithin(Duration.ofSeconds(10), InstanceOfAssertFactories.STRING)
+                    .startsWith("ran in slot");
         }
     }
 

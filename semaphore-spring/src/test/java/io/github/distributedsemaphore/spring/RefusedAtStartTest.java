@@ -16,6 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -158,6 +159,7 @@ final class RefusedAtStartTest {
                 Arguments.of(InFinalClass.class, "in the final class"),
                 Arguments.of(InRecord.class, "in the final record"),
                 Arguments.of(BesideItsInterface.class, "proxy of the JDK"),
+                Arguments.of(OverloadOfItsInterface.class, "proxy of the JDK"),
                 Arguments.of(SkipsPrimitive.class, "int cannot be"),
                 Arguments.of(ReturnsFuture.class, "returns a java.util.concurrent.Future"),
                 Arguments.of(ReturnsForeignPublisher.class, "returns a java.util.concurrent.Flow$Publisher"),
@@ -209,6 +211,52 @@ final class RefusedAtStartTest {
     void aGuardedBeanMayHaveAnotherProxyAroundIt() {
         try (TestContext context = TestContext.of(folder, Guarded.class, ProxyAround.class)) {
             assertThat(context.bean(Guarded.class).slot()).isPositive();
+        }
+    }
+
+    interface Handler<T> {
+        int handle(T message);
+    }
+
+    /** The interface has the method with an Object: what the class has of it beside its own is a bridge. */
+    static final class TextHandler implements Handler<String> {
+        @Override
+        @WithPermit("exports")
+        public int handle(String message) {
+            return CurrentPermit.get().slot();
+        }
+    }
+
+    static class TextSlots {
+        @WithPermit("exports")
+        public int handle(String message) {
+            return CurrentPermit.get().slot();
+        }
+    }
+
+    /** Implements the interface with what it inherits. */
+    static class InheritingHandler extends TextSlots implements Handler<String> {}
+
+    @ParameterizedTest
+    @ValueSource(classes = {TextHandler.class, InheritingHandler.class})
+    void aMethodOfAGenericInterfaceIsGuarded(Class<?> bean) {
+        try (TestContext context = TestContext.of(folder, bean)) {
+            @SuppressWarnings("unchecked") // both handle texts
+            Handler<String> handler = context.bean(Handler.class);
+            assertThat(handler.handle("text")).isPositive();
+            assertThat(context.exports().statistics().released()).isEqualTo(1);
+        }
+    }
+
+    static class OverloadOfItsInterface implements Handler<String> {
+        @Override
+        public int handle(String message) {
+            return 0;
+        }
+
+        @WithPermit("exports")
+        public int handle(Integer message) {
+            return 1;
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentMap;
  * of a name share its semaphores, which stay until the JVM ends, as they do at a server.
  *
  * <p>The setting {@code detection} (1s to 1d, by default 10s) is the server's: its first client says it, and the others say
- * the same or nothing. Thread-safe.
+ * the same or nothing. The setting {@code timeout} (100ms to 5m) is taken and changes nothing. Thread-safe.
  */
 public final class MemoryProvider implements BackendProvider {
     private static final ConcurrentMap<String, MemoryPlace> PLACES = new ConcurrentHashMap<>();
@@ -53,6 +53,8 @@ public final class MemoryProvider implements BackendProvider {
         boolean given = !uri.text("detection", "").isEmpty();
         Duration detection =
                 uri.duration("detection", MemoryPlace.DEFAULT_DETECTION, Duration.ofSeconds(1), Duration.ofDays(1));
+        // Every backend has it. Here a request takes no time, and a test has the settings of its application.
+        Duration unused = uri.duration("timeout", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofMinutes(5));
         String name = uri.hosts() + uri.path();
         MemoryPlace place = PLACES.computeIfAbsent(name, key -> new MemoryPlace(detection));
         if (given && !place.detection().equals(detection)) {

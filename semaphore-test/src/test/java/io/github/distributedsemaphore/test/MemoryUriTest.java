@@ -61,6 +61,17 @@ class MemoryUriTest {
         }
     }
 
+    /** A test has the settings of its application, and nothing here takes as long. */
+    @Test
+    void theTimeOutOfEveryBackendIsTakenAndChangesNothing() {
+        try (SemaphoreClient client = SemaphoreClient.connect(server + "?timeout=5s")) {
+            assertThat(client.admin().names()).isEmpty();
+        }
+        assertThatThrownBy(() -> SemaphoreClient.connect(server + "?timeout=6m"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("timeout", "6m", "5m");
+    }
+
     @Test
     void aDetectionBoundOutOfRangeNamesTheBounds() {
         assertThatThrownBy(() -> SemaphoreClient.connect(server + "?detection=10ms"))
