@@ -71,6 +71,9 @@ final class Mailbox implements AutoCloseable {
     private volatile boolean refused;
     private volatile Deadline nextAttempt = Deadline.at(System.nanoTime());
 
+    /** Whether a binding may be missing, as the broker took no messages when it was asked for. */
+    private volatile boolean unbound;
+
     /** The connection on which the broker's events were refused. */
     private volatile ProbeConnection.@Nullable Line withoutEvents;
 
@@ -129,12 +132,17 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Opens it if it is not open, and binds it for all members. Only {@link #later}. */
+    /** Opens it if it was lost. Binds it for all members then, and if a binding is missing. Only {@link #later}. */
     private void open() {
+        Post present = post;
         try {
-            if (!closed && !isOpen()) {
+            if (!closed && (present == null || !present.isOpen())) {
                 post = connect();
                 refused = false;
+                unbound = false;
+            } else if (present != null && unbound && isOpen()) {
+                unbound = false;
+                bind(present, members.keySet());
             }
         } catch (IOException | ShutdownSignalException | ProbeFailedException | SemaphoreException e) {
             // It is tried again and again.
@@ -144,11 +152,12 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Opens it again in the background if its connection was lost. Does not block. */
+    /** Opens it again in the background if its connection was lost, and binds it if that is possible again. Does not block. */
     void keepOpen() {
         Post present = post;
         long now = System.nanoTime();
-        if (!closed && (present == null || !present.isOpen()) && nextAttempt.isPast(now)) {
+        boolean incomplete = present == null || !present.isOpen() || (unbound && isOpen());
+        if (!closed && incomplete && nextAttempt.isPast(now)) {
             nextAttempt = Deadline.after(now, AGAIN);
             CompletableFuture<?> unused = later(this::open);
         }
@@ -265,16 +274,12 @@ final class Mailbox implements AutoCloseable {
     Waiters.@Nullable Offer offerIn(Delivery message, QueueNames names) {
         AMQP.BasicProperties properties = message.getProperties();
         Map<String, Object> headers = properties.getHeaders() == null ? Map.of() : properties.getHeaders();
-        if (message.getEnvelope().getExchange().equals(BROKER_EXCHANGE)) {
-            int freed = names.slotOfHold(String.valueOf(headers.get("name")));
-            return freed == 0 ? null : new Waiters.Offer(freed, 0);
-        }
-        try {
-            int hops = headers.get(HOPS) instanceof Integer number ? number : 0;
-            return new Waiters.Offer(Integer.parseInt(properties.getMessageId()), hops);
-        } catch (NumberFormatException e) {
-            return null;
-        }
+        int slot = message.getEnvelope().getExchange().equals(BROKER_EXCHANGE)
+                ? names.slotOfHold(String.valueOf(headers.get("name")))
+                : QueueNames.slotIn(String.valueOf(properties.getMessageId()));
+        int hops = headers.get(HOPS) instanceof Integer number ? number : 0;
+        // Anybody may write to the queue, and what harms this client would go on to the next one.
+        return slot == 0 ? null : new Waiters.Offer(slot, Math.max(0, Math.min(hops, Waiters.MOST_HOPS)));
     }
 
     /** Whether this client sent it last. */
@@ -362,22 +367,28 @@ final class Mailbox implements AutoCloseable {
         }
     }
 
-    /** Hears what others say about a semaphore, when what this returns is done. */
+    /** Hears what others say about a semaphore, when what this returns is done, or later if the broker takes no messages now. */
     CompletableFuture<?> listen(String semaphore) {
         return later(() -> {
             Post present = post;
-            if (present == null || !isOpen()) {
-                // Opening binds as well.
+            if (present != null && isOpen()) {
+                bind(present, List.of(semaphore));
+            } else {
+                unbound = true;
                 open();
-                return;
-            }
-            try {
-                present.channel.queueBind(present.queue, EXCHANGE, semaphore);
-            } catch (IOException | ShutdownSignalException e) {
-                LOG.info("Messages about '{}' do not reach this client now: {}", semaphore, e.toString());
-                forgetSilent(present);
             }
         });
+    }
+
+    private void bind(Post present, Iterable<String> semaphores) {
+        try {
+            for (String semaphore : semaphores) {
+                present.channel.queueBind(present.queue, EXCHANGE, semaphore);
+            }
+        } catch (IOException | ShutdownSignalException e) {
+            LOG.info("Messages about {} do not reach this client now: {}", semaphores, e.toString());
+            forgetSilent(present);
+        }
     }
 
     @Override

@@ -99,7 +99,13 @@ final class QueueNames {
     int slotOfHold(String queue) {
         String holds = PREFIX + encoded + ":b:";
         String number = queue.startsWith(holds) ? queue.substring(holds.length()) : "";
-        return NUMBER.matcher(number).matches() ? Integer.parseInt(number) : 0;
+        return slotIn(number);
+    }
+
+    /** The slot that a text says; 0 if it says none that there can be. */
+    static int slotIn(String text) {
+        int number = NUMBER.matcher(text).matches() ? Integer.parseInt(text) : 0;
+        return number <= MAX_SLOTS ? number : 0;
     }
 
     /** The administration mutex, exclusive. */

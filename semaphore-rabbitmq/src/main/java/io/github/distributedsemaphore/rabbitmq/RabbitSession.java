@@ -241,8 +241,9 @@ final class RabbitSession implements BackendSession {
             waiters.refused(taken.postponed());
         }
         return result(taken.answers(), lost)
-                .validUntil(validFrom(taken.sent()))
-                .sent(taken.sent())
+                .validUntil(validFrom(taken.confirmed().confirmedFrom()))
+                // A call that began later may know that the slot was removed.
+                .sent(taken.confirmed().existedFrom())
                 .recheck(full ? waiters.nextLook() : Deadline.NEVER)
                 .ahead(waiters.others())
                 .build();

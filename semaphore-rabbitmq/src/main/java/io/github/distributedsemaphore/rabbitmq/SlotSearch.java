@@ -79,12 +79,17 @@ final class SlotSearch {
      * @param answers an answer for each want
      * @param tried slots that were tried to take; callers may be content before all are that were offered
      * @param unused slots that were taken and given back
-     * @param sent before the request was sent by which the broker confirmed what was granted, by {@link System#nanoTime}
+     * @param confirmed tells since when the broker is known to have confirmed what was granted
      * @param postponed whether wants of several permits were refused without a look, to be asked for again soon
      * @param missed whether others were faster with a slot that looked free
      */
     record Result(
-            List<Answer> answers, BitSet tried, List<Integer> unused, long sent, boolean postponed, boolean missed) {}
+            List<Answer> answers,
+            BitSet tried,
+            List<Integer> unused,
+            TakenSlots confirmed,
+            boolean postponed,
+            boolean missed) {}
 
     /**
      * Takes slots for an exchange.
@@ -139,11 +144,10 @@ final class SlotSearch {
         private boolean missed;
         /** Whether there are more slots, on a cluster node that is down: then nobody is told the limit. */
         private boolean moreAreDown;
-
-        /** How many permits all callers want together, and how many the most modest one wants: fewer are of no use. */
-        private int most;
-
+        /** How many permits the most modest caller wants: fewer are of no use. And how many all want together. */
         private int least = QueueNames.MAX_SLOTS;
+
+        private int most;
 
         Search(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget) {
             this.request = request;
@@ -289,10 +293,7 @@ final class SlotSearch {
         /** A refusal has to see all, several permits need many, and for one a few looks are often enough. */
         private Found searchInOrder(List<Integer> order) throws LinkLostException {
             int from = 0;
-            int size = certain ? QueueSight.MOST_AT_ONCE : A_FEW;
-            if (least > 1) {
-                size = order.size();
-            }
+            int size = least > 1 ? order.size() : certain ? QueueSight.MOST_AT_ONCE : A_FEW;
             while (true) {
                 int to = Math.min(order.size(), from + size);
                 List<Integer> window = order.subList(from, to);
@@ -371,7 +372,7 @@ final class SlotSearch {
             List<Integer> unused = List.copyOf(pool);
             taken.giveBack(unused);
             unused.forEach(SlotSearch.this::remember);
-            return new Result(answers, tried, unused, taken.confirmedFrom(), collector.isPostponed(), missed);
+            return new Result(answers, tried, unused, taken, collector.isPostponed(), missed);
         }
 
         private Answer answer(int want, Deque<Integer> pool, List<Integer> granted) {

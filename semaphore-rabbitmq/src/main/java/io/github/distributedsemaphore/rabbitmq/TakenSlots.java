@@ -27,7 +27,8 @@ final class TakenSlots {
     private final FenceStream fences;
     private final CallBudget budget;
     private final Set<Integer> taken = new TreeSet<>();
-    private long confirmedFrom = System.nanoTime();
+    private long existedFrom = System.nanoTime();
+    private long confirmedFrom = existedFrom;
     private long epoch;
 
     TakenSlots(QueueNames names, HolderConnection holder, QueueSight sight, FenceStream fences, CallBudget budget) {
@@ -38,7 +39,12 @@ final class TakenSlots {
         this.budget = budget;
     }
 
-    /** When the request was sent by which the broker confirmed the holds, by {@link System#nanoTime}. */
+    /** When the request was sent by which the broker confirmed that the slots exist, by {@link System#nanoTime}. */
+    long existedFrom() {
+        return existedFrom;
+    }
+
+    /** The same of the holds, which is later. */
     long confirmedFrom() {
         return confirmedFrom;
     }
@@ -105,6 +111,7 @@ final class TakenSlots {
         List<Integer> declared = List.copyOf(taken);
         List<String> queues = new ArrayList<>(declared.stream().map(names::slot).toList());
         queues.add(names.slot(1));
+        existedFrom = System.nanoTime();
         BitSet present = sight.look(queues, () -> holder, budget);
         boolean exists = present.get(declared.size());
         List<Integer> removed = new ArrayList<>();
@@ -132,7 +139,7 @@ final class TakenSlots {
     /**
      * After the declaration and before the last look at the hold, so that it was drawn while the slot was ours.
      *
-     * @return false if there is none because the semaphore is gone
+     * @return false if there is none because the semaphore is gone, or was gone
      */
     private boolean drawEpoch() throws LinkLostException {
         if (taken.isEmpty()) {
@@ -142,14 +149,22 @@ final class TakenSlots {
             epoch = fences.draw(budget);
             return true;
         } catch (ProbeFailedException | IncompatibleStateException e) {
-            if (holder.look(names.slot(1), budget.end()) == QueueAnswer.ABSENT) {
+            if (isAbsent(names.slot(1))) {
                 return false;
             }
-            if (e instanceof IncompatibleStateException incompatible) {
+            if (!(e instanceof IncompatibleStateException incompatible)) {
+                throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
+            }
+            // The slot may be that of a semaphore that was created since, and its stream is made before its slots.
+            if (isAbsent(names.fences())) {
                 throw incompatible;
             }
-            throw Failures.unavailable(budget.subject() + ": " + e.getMessage(), e);
+            return false;
         }
+    }
+
+    private boolean isAbsent(String queue) throws LinkLostException {
+        return holder.look(queue, budget.end()) == QueueAnswer.ABSENT;
     }
 
     /** Deletes holds again. One that the broker refuses to delete costs the connection: nobody would know that it is left. */

@@ -25,7 +25,7 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 final class Waiters {
     /** How often a message is passed on by clients that cannot use it. */
-    private static final int MOST_HOPS = 3;
+    static final int MOST_HOPS = 3;
 
     /**
      * How long a slot that was given back is left to others that wait. They have to be notified and to declare, which takes a

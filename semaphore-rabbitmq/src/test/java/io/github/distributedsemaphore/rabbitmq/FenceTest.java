@@ -16,13 +16,16 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
+import io.github.distributedsemaphore.rabbitmq.net.QueueSight;
 import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
 import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
@@ -34,6 +37,8 @@ import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -195,6 +200,81 @@ class FenceTest {
                         .isPositive();
                 await("only the one that draws reads").until(() -> consumers() == before + 1);
             }
+        }
+    }
+
+    /** A call that began after the slot was removed must not get it from the one that took it before. */
+    @Test
+    void anEpochThatComesLateMakesNoSlotYounger() throws Exception {
+        backend.admin().create(name, 2);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                SemaphoreBackend slow = Rabbit.backend(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort(), "?timeout=1m&detection=2m");
+                Connection observer = Rabbit.connection()) {
+            BackendSession slowSession = slow.open(name, new Rabbit.News());
+            // Or the message of the release below would come back at any time.
+            BackendSession.Watch watch = otherSession.watch(() -> {});
+            Hold second = granted(take(slowSession, 2).answers().get(0)).get(1);
+            giveBack(slowSession, second);
+            LinkFault ofDeclaration = proxy.stall(Direction.ANSWERS);
+            CompletableFuture<ExchangeResult> taking = CompletableFuture.supplyAsync(() -> take(slowSession, 1));
+            await().until(() -> ofDeclaration.strikes() > 0 && Rabbit.exists(observer, names.hold(second.slot())));
+            long resized;
+            try (LinkFault ofEpoch = proxy.stall(Direction.ANSWERS)) {
+                ofDeclaration.close();
+                await().until(() -> ofEpoch.strikes() > 0);
+                backend.admin().resize(name, 1);
+                resized = System.nanoTime();
+            }
+            ExchangeResult taken = taking.get(60, TimeUnit.SECONDS);
+            assertThat(granted(taken.answers().get(0))).extracting(Hold::slot).containsExactly(second.slot());
+            assertThat(taken.sent().orElseThrow() - resized).isNegative();
+            watch.close();
+            slowSession.close();
+        }
+    }
+
+    @Test
+    void aStreamThatIsMissingOnlyUntilTheSemaphoreIsCreatedAgainIsNoFault() throws Exception {
+        backend.admin().create(name, 1);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                RabbitConnections connections = connections(RabbitServer.uri());
+                RabbitConnections slow = connections(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort() + "?timeout=1m&detection=2m");
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            HolderConnection holder = new HolderConnection(slow, "a test", reason -> {}, budget.end());
+            TakenSlots taken = new TakenSlots(
+                    names,
+                    holder,
+                    new QueueSight(connections, probes),
+                    new FenceStream(connections, probes, names),
+                    budget);
+            RabbitServer.delete(names.fences());
+            assertThat(taken.declare(List.of(1))).isTrue();
+            CompletableFuture<Boolean> confirmed;
+            try (LinkFault silence = proxy.stall(Direction.ANSWERS)) {
+                confirmed = CompletableFuture.supplyAsync(() -> confirm(taken));
+                await("no epoch was drawn, and it is asked why").until(() -> silence.strikes() > 0);
+                backend.admin().create(name, 1);
+            }
+            assertThat(confirmed.get(60, TimeUnit.SECONDS)).isFalse();
+            assertThat(taken.declare(List.of(1))).isTrue();
+            assertThat(taken.confirm()).isTrue();
+            assertThat(taken.epoch()).isPositive();
+            holder.close(budget.end());
+        }
+    }
+
+    private static RabbitConnections connections(String uri) {
+        return new RabbitConnections(RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
+    }
+
+    private static boolean confirm(TakenSlots taken) {
+        try {
+            return taken.confirm();
+        } catch (HolderConnection.LinkLostException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -1,9 +1,17 @@
 package io.github.distributedsemaphore.rabbitmq;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.rabbitmq.client.AMQP;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.Envelope;
+import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -15,6 +23,7 @@ import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
@@ -134,6 +143,98 @@ class MailboxTest {
 
     private static Answer takeWaiting(BackendSession session) {
         return Rabbit.takeWaiting(session, 1).answers().get(0);
+    }
+
+    @Test
+    void whatIsNoOfferOfThisLibraryHarmsNobodyThatWaits() throws Exception {
+        QueueNames names = new QueueNames(name);
+        Rabbit.News news = new Rabbit.News();
+        AtomicInteger looks = new AtomicInteger();
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("");
+                SemaphoreBackend other = Rabbit.backend("");
+                Connection stranger = Rabbit.connection()) {
+            backend.admin().create(name, 1);
+            BackendSession holding = other.open(name, new Rabbit.News());
+            Rabbit.takeOne(holding);
+            BackendSession session = backend.open(name, news);
+            BackendSession.Watch watch = session.watch(() -> {
+                assertThat(takeWaiting(session)).isEqualTo(Answer.FULL);
+                looks.incrementAndGet();
+            });
+            looks.set(0);
+            for (String slot : List.of("-1", "0", "1001", "2147483647", "none", "1")) {
+                stranger.createChannel().basicPublish("", names.waiters(), offer(slot, 0), new byte[0]);
+            }
+            await().until(() -> looks.get() > 0 || !news.ended.isEmpty());
+            assertThat(news.ended).isEmpty();
+            watch.close();
+            session.close();
+            holding.close();
+            backend.admin().destroy(name);
+        }
+    }
+
+    private static AMQP.BasicProperties offer(String slot, int hops) {
+        return new AMQP.BasicProperties.Builder()
+                .messageId(slot)
+                .headers(Map.of("hops", hops))
+                .build();
+    }
+
+    @Test
+    void noMessageIsPassedOnMoreOftenThanOneOfThisLibrary() {
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("")) {
+            for (int hops : List.of(Integer.MIN_VALUE, -1, 0, Waiters.MOST_HOPS, Integer.MAX_VALUE)) {
+                Delivery message = new Delivery(new Envelope(1, false, "", ""), offer("1000", hops), new byte[0]);
+                Waiters.Offer offer = backend.mailbox().offerIn(message, new QueueNames(name));
+                assertThat(offer).isNotNull();
+                assertThat(offer.slot()).isEqualTo(1_000);
+                assertThat(offer.hops()).isBetween(0, Waiters.MOST_HOPS);
+            }
+        }
+    }
+
+    /** A connection that is blocked is as good as before when the alarm is over, so that nothing else would bring it about. */
+    @Test
+    void aClientThatBeginsUnderAnAlarmHearsOfOthersWhenTheAlarmIsOver() {
+        String before = name + "-before";
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("?detection=30s");
+                SemaphoreBackend other = Rabbit.backend("")) {
+            backend.admin().create(before, 1);
+            backend.admin().create(name, 1);
+            BackendSession first = backend.open(before, new Rabbit.News());
+            List<Hold> held = List.of(Rabbit.takeOne(first));
+            BackendSession session = backend.open(name, new Rabbit.News());
+            RabbitServer.eval("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
+            try {
+                await().until(() -> {
+                    assertThat(first.renew(held).lost()).isEmpty();
+                    return isBlocked(backend);
+                });
+                assertThatThrownBy(() -> Rabbit.takeOne(session)).isInstanceOf(BackendUnavailableException.class);
+            } finally {
+                RabbitServer.eval("rabbit_alarm:clear_alarm({resource_limit, memory, node()}).");
+            }
+            await().until(() -> !isBlocked(backend));
+            List<Hold> late = List.of(Rabbit.takeOne(session));
+            await().untilAsserted(() -> {
+                assertThat(session.renew(late).lost()).isEmpty();
+                assertThat(bindings()).isEqualTo("1");
+            });
+            assertThat(other.admin().describe(name).orElseThrow().holders())
+                    .extracting(Holder::host)
+                    .doesNotContain("");
+            session.close();
+            first.close();
+            backend.admin().destroy(name);
+            backend.admin().destroy(before);
+        }
+    }
+
+    private static boolean isBlocked(RabbitBackend backend) throws Exception {
+        return backend.probes()
+                .line(Deadline.after(System.nanoTime(), Duration.ofSeconds(5)))
+                .isBlocked();
     }
 
     @Test

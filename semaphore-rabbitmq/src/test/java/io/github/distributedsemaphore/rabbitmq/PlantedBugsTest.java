@@ -40,8 +40,8 @@ class PlantedBugsTest {
                     "Mailbox.java",
                     "for (String semaphore : members.keySet()) { channel.queueBind(queue, EXCHANGE, semaphore); }",
                     "",
-                    "// Opening binds as well. open(); return; }",
-                    "open(); present = post; } if (present == null) { return; }"),
+                    "unbound = true; open(); }",
+                    "open(); present = post; if (present != null) { bind(present, List.of(semaphore)); } }"),
             in(
                     "administration that is refused leaves its connection",
                     "15.2",
