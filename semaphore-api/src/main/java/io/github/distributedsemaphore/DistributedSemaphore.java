@@ -139,8 +139,8 @@ public interface DistributedSemaphore {
     /**
      * Takes a permit without blocking the caller.
      *
-     * @return completes with the permit, or exceptionally as {@link #acquire()} throws. Cancelling it withdraws the
-     *     request; a permit that was granted meanwhile goes back. It completes on a thread of the client that nothing
+     * @return completes with the permit, or exceptionally as {@link #acquire()} throws. Cancelling it, or completing it by hand,
+     *     withdraws the request; a permit that was granted meanwhile goes back. It completes on a thread of the client that nothing
      *     else depends on, so what is chained to it may block. With a {@linkplain SemaphoreClientBuilder#callbackExecutor
      *     callbackExecutor} it completes there, and what blocks holds up what else waits for that executor
      */

@@ -333,28 +333,6 @@ public abstract class CutRules {
     }
 
     @Test
-    @Rule({"4.6", "13.3"})
-    void aReleaseThatFailedIsTriedAgainWhileTheClientHoldsAnother(TckFixture tck) {
-        String name = tck.create(2);
-        Route route = tck.route();
-        DistributedSemaphore semaphore = route.client().semaphore(name);
-        for (int round = 0; round < 2; round++) {
-            List<Permit> permits = tck.take(semaphore, 2);
-            LinkFault refusal = route.proxy().cutOff();
-            Attempt.of(tck, "release", permits.get(0)::release).ended();
-            // In the second round the next tries fail as well.
-            Pause.millis((long) round * AWAY_MILLIS);
-            refusal.heal();
-            new Observer(tck, tck.home().semaphore(name))
-                    .awaitAtLeastFree(1, "a release that failed for a cut link is tried again when the link is whole");
-            permits.get(1).close();
-            new Observer(tck, tck.home().semaphore(name)).awaitFree(2, "both are released");
-            Observer.assertWorks(tck, semaphore);
-        }
-        tck.assertFree(name, 2);
-    }
-
-    @Test
     @Rule({"3.13", "13.2"})
     void aWaiterHasItsPatienceForEachOutageAnew(TckFixture tck) throws Exception {
         String name = tck.create(1);

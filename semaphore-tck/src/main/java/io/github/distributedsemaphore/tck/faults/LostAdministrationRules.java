@@ -1,12 +1,18 @@
 package io.github.distributedsemaphore.tck.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.SemaphoreStatus;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.link.Direction;
 import io.github.distributedsemaphore.tck.link.Ending;
@@ -16,6 +22,8 @@ import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.TckRun;
 import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import java.time.Duration;
+import java.util.Comparator;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -24,6 +32,11 @@ import org.opentest4j.TestAbortedException;
 /** Rules of section 8 about administration whose answer is lost, and about what it leaves behind when it ends midway. */
 @Section
 public abstract class LostAdministrationRules {
+    private static final int DESTROYS = 4;
+
+    /** Long beside what it takes to create a semaphore. */
+    private static final Duration LATE = Duration.ofMillis(25);
+
     /** For subclasses. */
     protected LostAdministrationRules() {}
 
@@ -63,6 +76,7 @@ public abstract class LostAdministrationRules {
         String name = tck.create(3);
         admin.describe(name);
         TckRun.Janitor janitor = new TckRun.Janitor(tck.home());
+        DistributedSemaphore known = tck.client().semaphore(name);
         // There are at most as many answers as requests. A call makes its changes at its end, so the last answers come
         // first.
         long before = route.proxy().messages(Direction.REQUESTS);
@@ -71,11 +85,15 @@ public abstract class LostAdministrationRules {
         int lost = 0;
         for (int number = most; number > 0 && lost < tck.rounds(LostAnswerRules.MOST_ANSWERS, 12); number--) {
             janitor.create(name, 3);
+            // So that this client knows free slots of it, and a higher one as the last.
+            tck.take(known, 2).stream()
+                    .sorted(Comparator.comparing(Permit::slot))
+                    .forEach(Permit::release);
             LinkFault fault = route.proxy().loseAnswer(number, Ending.RESET);
             Attempt<Boolean> unused =
                     Attempt.of(tck, "destroy", () -> admin.destroy(name)).ended();
             lost += fault.heal() > 0 ? 1 : 0;
-            assertMadeAnew(tck, janitor, name, fault);
+            assertMadeAnew(tck, janitor, known, fault);
         }
         if (lost == 0) {
             throw new FaultMissedException("none of at most " + most + " answers to destroy was lost");
@@ -83,8 +101,15 @@ public abstract class LostAdministrationRules {
     }
 
     /** Without its first slot there is no semaphore, although others may be left. */
-    private static void assertMadeAnew(TckFixture tck, TckRun.Janitor janitor, String name, LinkFault fault) {
+    private static void assertMadeAnew(
+            TckFixture tck, TckRun.Janitor janitor, DistributedSemaphore known, LinkFault fault) {
+        String name = known.name();
         if (limit(tck, name) == 0) {
+            assertThatThrownBy(
+                            () -> known.tryAcquire().ifPresent(Permit::close),
+                            "an attempt of a client that knew what was destroyed (%s)",
+                            fault)
+                    .isInstanceOf(NoSuchSemaphoreException.class);
             janitor.create(name, 1);
             assertThat(limit(tck, name))
                     .as("limit of what was made after a destroy whose answer was lost (%s)", fault)
@@ -92,6 +117,43 @@ public abstract class LostAdministrationRules {
             tck.assertFree(name, 1);
         }
         janitor.destroy(name);
+    }
+
+    /** Between two steps of a destroy somebody may create the semaphore again. */
+    @Test
+    @Rule({"9.5", "8.12"})
+    void whatIsCreatedWhileADestroyEndsIsListed(TckFixture tck) {
+        if (!tck.has(Capability.LISTING) || !tck.has(Capability.ATOMIC_ADMINISTRATION)) {
+            throw new TestAbortedException("LISTING and ATOMIC_ADMINISTRATION are not both declared");
+        }
+        Route route = tck.route();
+        SemaphoreAdmin slow = route.client().admin();
+        SemaphoreAdmin home = tck.home().admin();
+        String name = tck.create(2);
+        slow.describe(name);
+        int met = 0;
+        for (int round = 0; round < DESTROYS; round++) {
+            LinkFault delay = route.proxy().delay(LATE, LATE, tck.random(), Direction.REQUESTS, Direction.ANSWERS);
+            Task<Boolean> destroy = tck.spawn("destroy", () -> slow.destroy(name));
+            tck.await(
+                    "a semaphore that is destroyed is gone",
+                    () -> home.status(name).isEmpty());
+            met += home.create(name, 2) && !destroy.isDone() ? 1 : 0;
+            assertThat(destroy.result())
+                    .as("what a destroy says that nobody else did")
+                    .isTrue();
+            delay.heal();
+            assertThat(home.names())
+                    .as("the names, among which is one that was created while its destroy ended")
+                    .contains(name);
+            assertThat(home.status(name))
+                    .as("the status of what was created while its destroy ended")
+                    .contains(new SemaphoreStatus(name, 2, 2));
+            tck.assertFree(name, 2);
+        }
+        if (met == 0) {
+            throw new FaultMissedException("each destroy had ended when the semaphore was created again");
+        }
     }
 
     private static LinkFault change(

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
@@ -24,6 +25,7 @@ import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import io.github.distributedsemaphore.tck.watch.Watched;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +34,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -140,21 +143,36 @@ public abstract class StallRules {
     @Test
     @Rule("10.3")
     void whileTheBackendStallsTheAsynchronousMethodsReturnAtOnce(TckFixture tck) {
-        String name = tck.create(4);
+        String name = tck.create(7);
         Route route = tck.route();
         DistributedSemaphore semaphore =
                 route.client(ClientSpec.plain().with("outagePatience", "0s")).semaphore(name);
         Observer.assertWorks(tck, semaphore);
+        DistributedSemaphore holding = route.client(Waiters.lasting(tck)).semaphore(name);
+        List<Permit> held = tck.take(holding, 2);
+        CompletableFuture<Boolean> work = new CompletableFuture<>();
+        CountDownLatch begun = new CountDownLatch(1);
+        CompletableFuture<Boolean> task = holding.withPermitAsync(tck.patience(), permit -> {
+            begun.countDown();
+            return work;
+        });
+        tck.await("an asynchronous task begins", () -> begun.getCount() == 0);
         List<CompletableFuture<?>> futures = new ArrayList<>();
         try (LinkFault stall = route.proxy().stall()) {
             futures.add(atOnce(tck, "acquireAsync()", semaphore::acquireAsync));
             tck.await("the link stalls an exchange", () -> stall.strikes() > 0);
+            futures.add(atOnce(tck, "verifyAsync()", held.get(0)::verifyAsync));
+            futures.add(atOnce(tck, "releaseAsync()", held.get(1)::releaseAsync));
+            futures.add(atOnce(tck, "the end of the stage of a task", () -> {
+                work.complete(true);
+                return task;
+            }));
             futures.add(atOnce(tck, "acquireAsync() during an exchange", semaphore::acquireAsync));
             futures.add(atOnce(tck, "acquireAsync(0)", () -> semaphore.acquireAsync(Duration.ZERO)));
             futures.add(atOnce(tck, "acquireAsync(2, 1 h)", () -> semaphore.acquireAsync(2, Duration.ofHours(1))));
             CompletableFuture<?> unused = atOnce(tck, "cancel", () -> {
-                futures.get(1).cancel(true);
-                return futures.get(1);
+                futures.get(4).cancel(true);
+                return futures.get(4);
             });
             tck.await(
                     "futures end within the operation bound although the backend stalls",
@@ -162,7 +180,8 @@ public abstract class StallRules {
                     () -> futures.stream().allMatch(CompletableFuture::isDone));
         }
         futures.forEach(StallRules::giveBack);
-        new Observer(tck, tck.home().semaphore(name)).awaitFree(4, "what was asked for in a stall is not kept");
+        held.get(0).close();
+        new Observer(tck, tck.home().semaphore(name)).awaitFree(7, "what was asked for in a stall is not kept");
         Observer.assertWorks(tck, semaphore);
     }
 
@@ -322,6 +341,46 @@ public abstract class StallRules {
             assertThat(slow.strikes()).as("answers that were late").isPositive();
         }
         tck.assertFree(name, 1);
+    }
+
+    /** What is granted to a call that was cancelled may pass to the next one, and the client has to know it as its own. */
+    @Test
+    @Rule({"3.6", "13.6"})
+    void whatIsGrantedToACallThatHasEndedMayPassToTheNext(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore semaphore = route.client(Waiters.handingOn(tck)).semaphore(name);
+        Observer.assertWorks(tck, semaphore);
+        Duration late = TckTiming.shorter(
+                BETWEEN_CONTINENTS, tck.guarantees().callBound().dividedBy(15));
+        try (LinkFault slow = route.proxy()
+                .delay(late, late.plusMillis(1), new Random(tck.random().nextLong()), Direction.ANSWERS)) {
+            for (int round = 0; round < CALLS_THAT_END; round++) {
+                long since = System.nanoTime();
+                CompletableFuture<Permit> ends = semaphore.acquireAsync(tck.patience());
+                CompletableFuture<Permit> next = semaphore.acquireAsync(tck.patience());
+                Pause.millis(late.toMillis() * (round + 1) / (CALLS_THAT_END + 1));
+                if (!ends.cancel(true)) {
+                    giveBack(ends);
+                }
+                tck.await("the next call is served", next::isDone);
+                assertHeld(tck, semaphore, next.join(), since);
+            }
+            assertThat(slow.strikes()).as("answers that were late").isPositive();
+        }
+        tck.assertFree(name, 1);
+    }
+
+    private static void assertHeld(TckFixture tck, DistributedSemaphore semaphore, Permit permit, long since) {
+        Duration validity = tck.validity(permit.validUntil());
+        int held = semaphore.statistics().held();
+        Verification found = Observer.verified(tck, permit);
+        if (held == 0 || found == Verification.LOST) {
+            tck.abortIfStoodStill(validity, since);
+        }
+        assertThat(held).as("permits that the client says it holds").isEqualTo(1);
+        assertThat(found).as("a permit behind a call that was cancelled").isEqualTo(Verification.HELD);
+        permit.close();
     }
 
     /** A holder is to be renewed several times, where there is time for that. */

@@ -6,13 +6,22 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.tck.agent.Agent;
 import io.github.distributedsemaphore.tck.agent.AgentPermits;
+import io.github.distributedsemaphore.tck.fixture.Route;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.link.Ending;
+import io.github.distributedsemaphore.tck.link.FaultMissedException;
+import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Bound;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Attempt;
+import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,9 +30,15 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Section 2: a release wakes those that wait in other processes. */
+/** Section 2: a release wakes those that wait in other processes, and those of which an answer was lost. */
 @Section
 public abstract class WakeUpRules {
+    /** A client whose link is whole again has what it needs after this time. */
+    private static final Duration BACK_AFTER_A_CUT = Duration.ofMillis(1_500);
+
+    /** So many answers, one after the other, are lost for a client that begins to wait. */
+    private static final int ANSWERS = 6;
+
     /** For subclasses. */
     protected WakeUpRules() {}
 
@@ -170,5 +185,99 @@ public abstract class WakeUpRules {
     private static void assertWoken(TckFixture tck, Agent agent, long released, AgentPermits there) {
         long stoodStill = agent.stoodStill(released, there.returned());
         tck.assertWithin(Bound.WAKE_UP, tck.guarantees().wakeUpBound(), released, there.returned(), stoodStill);
+    }
+
+    /** What a client asks for when it first waits may fail, and it asks for it again. */
+    @Test
+    @Rule({"2.1", "13.2"})
+    void aClientThatLosesAnAnswerWhenItFirstWaitsHearsOfReleases(TckFixture tck) throws Exception {
+        SemaphoreClient holding = tck.client(Waiters.hinted(tck));
+        List<LosingWaiter> waiters = new ArrayList<>();
+        for (int number = 1; number <= ANSWERS; number++) {
+            waiters.add(new LosingWaiter(tck, holding, number));
+        }
+        waiters.forEach(LosingWaiter::begin);
+        Pause.millis(tck.scaled(BACK_AFTER_A_CUT).toMillis());
+        waiters.forEach(waiter -> waiter.fault.heal());
+        if (waiters.get(0).fault.strikes() == 0) {
+            throw new FaultMissedException("no answer to a client that begins to wait was lost");
+        }
+        for (LosingWaiter waiter : waiters) {
+            waiter.assertServed(tck);
+        }
+    }
+
+    /** A client that begins to wait at a semaphore of its own, and loses one answer. */
+    private static final class LosingWaiter {
+        private final Permit held;
+        private final DistributedSemaphore semaphore;
+        private final int number;
+        private final LinkFault fault;
+        private CompletableFuture<Permit> future = new CompletableFuture<>();
+
+        LosingWaiter(TckFixture tck, SemaphoreClient holding, int number) {
+            String name = tck.create(1);
+            this.number = number;
+            this.held = tck.take(holding.semaphore(name), 1).get(0);
+            Route route = tck.route();
+            SemaphoreClient client = route.client(Waiters.hinted(tck));
+            // Several connect at once, which on a busy machine may take longer than a request may.
+            Observer.assertAnswers(tck, client, name);
+            this.semaphore = client.semaphore(name);
+            assertThat(semaphore.tryAcquire()).isEmpty();
+            this.fault = route.proxy().loseAnswer(number, Ending.RESET);
+        }
+
+        void begin() {
+            future = semaphore.acquireAsync(Duration.ofHours(1));
+        }
+
+        void assertServed(TckFixture tck) throws Exception {
+            if (future.isCompletedExceptionally()) {
+                assertThatThrownBy(future::get).hasCauseInstanceOf(SemaphoreException.class);
+                held.release();
+                return;
+            }
+            assertThat(future)
+                    .as("a wait for what is held, of which an answer was lost")
+                    .isNotDone();
+            held.release();
+            tck.await(
+                    "a release reaches a client for which answer " + number + " was lost when it began to wait ("
+                            + fault + ")",
+                    BACK_AFTER_A_CUT.plus(tck.guarantees().wakeUpBound()),
+                    future::isDone);
+            future.get().release();
+            tck.assertFree(semaphore.name(), 1);
+        }
+    }
+
+    /** What became of a release is found out later, and by then somebody may wait of whom the releaser does not know. */
+    @Test
+    @Rule({"2.1", "4.6"})
+    void aReleaseWhoseAnswerIsLostReachesWhoWaits(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        Route route = tck.route();
+        DistributedSemaphore holding = route.client(Waiters.lasting(tck)).semaphore(name);
+        DistributedSemaphore waiting = tck.client(Waiters.hinted(tck)).semaphore(name);
+        Permit held = tck.take(holding, 1).get(0);
+        assertThat(waiting.tryAcquire()).isEmpty();
+        CompletableFuture<Permit> waiter = waiting.acquireAsync();
+        tck.proveNothing("one waits for what is held", () -> !waiter.isDone());
+        LinkFault fault = route.proxy().loseAnswer(1, Ending.RESET);
+        Attempt<ReleaseOutcome> release =
+                Attempt.of(tck, "release", held::release).ended();
+        fault.close();
+        if (release.failed()) {
+            // Then only the end of a lease is promised.
+            waiter.cancel(true);
+            return;
+        }
+        tck.await(
+                "a release whose answer was lost reaches who waits (" + release + ")",
+                BACK_AFTER_A_CUT.plus(tck.guarantees().wakeUpBound()),
+                waiter::isDone);
+        waiter.get().release();
+        tck.assertFree(name, 1);
     }
 }

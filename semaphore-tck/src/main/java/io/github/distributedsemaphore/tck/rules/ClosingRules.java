@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
@@ -23,8 +25,11 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Section 3: a client that is closed, or stops acquiring, ends the calls that wait. */
@@ -66,11 +71,40 @@ public abstract class ClosingRules {
 
     @Test
     @Rule("3.7")
-    void closingAClientEndsEveryCallThatWaits(TckFixture tck) throws Exception {
-        String name = tck.create(3);
-        List<Permit> held = tck.take(tck.home().semaphore(name), 3);
-        tck.home().admin().resize(name, 2);
+    void closingAClientEndsEveryCallThatWaits(TckFixture tck) {
+        endsEveryCallThatWaits(tck, tck.client(), SemaphoreClient::close);
+    }
+
+    /** As if the process had died, and its threads live. */
+    @Test
+    @Rule({"3.7", "6.4"})
+    void abortingAClientEndsEveryCallThatWaitsAndTellsOfEachLoss(TckFixture tck) {
         SemaphoreClient leaving = tck.client();
+        Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        List<String> names = List.of(tck.create(1), tck.create(1));
+        long since = System.nanoTime();
+        Duration validity = Duration.ZERO;
+        for (String name : names) {
+            Permit permit = tck.take(leaving.semaphore(name), 1).get(0);
+            validity = tck.validity(permit.validUntil());
+            permit.onLost(losses::add);
+        }
+        endsEveryCallThatWaits(tck, leaving, SemaphoreClient::abort);
+        tck.await("both losses are reported", () -> losses.size() >= 2);
+        if (losses.stream().anyMatch(loss -> loss.cause() != LossCause.CLIENT_ABORTED)) {
+            tck.abortIfStoodStill(validity, since);
+        }
+        assertThat(losses)
+                .as("the losses of a client that was aborted")
+                .allMatch(loss -> loss.cause() == LossCause.CLIENT_ABORTED)
+                .extracting(PermitLoss::semaphoreName)
+                .containsExactlyInAnyOrderElementsOf(names);
+    }
+
+    private static void endsEveryCallThatWaits(TckFixture tck, SemaphoreClient leaving, Consumer<SemaphoreClient> end) {
+        String name = tck.create(3);
+        List<Permit> held = tck.take(tck.client(Waiters.lasting(tck)).semaphore(name), 3);
+        tck.home().admin().resize(name, 2);
         DistributedSemaphore semaphore = leaving.semaphore(name);
         Duration longer = tck.patience().multipliedBy(2);
         Map<WaitingCalls.Call, Task<?>> waiters = new LinkedHashMap<>();
@@ -79,11 +113,17 @@ public abstract class ClosingRules {
             waiters.put(call, tck.spawn(call.method(), () -> call.body().call(leaving, semaphore, longer)));
         }
         waiters.values().forEach(Task::awaitBlocked);
-        leaving.close();
+        end.accept(leaving);
         waiters.forEach((call, waiter) -> {
-            tck.await("closing a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
+            tck.await("the end of a client ends " + call, tck.guarantees().callBound(), waiter::isDone);
             waiter.failure(SemaphoreClosedException.class);
         });
+        assertThatThrownBy(semaphore::tryAcquire, "an attempt after the end of the client")
+                .isInstanceOf(SemaphoreClosedException.class);
+        assertThatThrownBy(
+                        () -> Waiters.joined(semaphore.acquireAsync(), tck.patience()),
+                        "a future after the end of the client")
+                .isInstanceOf(SemaphoreClosedException.class);
         held.forEach(Permit::close);
         tck.assertFree(name, 2);
     }

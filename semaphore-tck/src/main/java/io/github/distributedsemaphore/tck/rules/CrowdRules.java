@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Route;
@@ -244,6 +247,72 @@ public abstract class CrowdRules {
             waiting.remove(next).join().release();
         }
         tck.assertFree(name, 1);
+    }
+
+    /** A backend may read the first of many clients only. */
+    @Test
+    @Rule({"9.1", "8.13", "8.15", "1.1"})
+    void whatACrowdHoldsIsShownAndOutlivesADestroy(TckFixture tck) throws Exception {
+        String name = tck.create(CLIENTS);
+        List<DistributedSemaphore> crowd = Stream.generate(
+                        () -> tck.client(Waiters.lasting(tck)).semaphore(name))
+                .limit(CLIENTS)
+                .toList();
+        long since = System.nanoTime();
+        List<CompletableFuture<Permit>> calls =
+                crowd.stream().map(DistributedSemaphore::acquireAsync).toList();
+        tck.await(
+                "each of a crowd gets one of as many permits",
+                () -> calls.stream().allMatch(CompletableFuture::isDone));
+        List<Permit> held = calls.stream().map(CompletableFuture::join).toList();
+        assertShown(tck, name, held, since);
+        SemaphoreAdmin admin = tck.client().admin();
+        assertThat(admin.destroy(name))
+                .as("what a destroy says that nobody else did")
+                .isTrue();
+        assertHeld(tck, held, since, "after a destroy", Verification.RETIRED);
+        assertThat(admin.awaitReleased(name, Duration.ZERO))
+                .as("all of a crowd are said to have released")
+                .isFalse();
+        assertThat(admin.create(name, CLIENTS))
+                .as("what a create says that nobody else did")
+                .isTrue();
+        assertShown(tck, name, held, since);
+        assertHeld(tck, held, since, "after it was created again", Verification.HELD, Verification.RETIRED);
+        held.forEach(Permit::release);
+        assertThat(admin.awaitReleased(name, Duration.ZERO))
+                .as("all have released")
+                .isTrue();
+        tck.assertFree(name, CLIENTS);
+    }
+
+    private static void assertShown(TckFixture tck, String name, List<Permit> held, long since) {
+        assertHeld(tck, held, since, "before a look", Verification.HELD, Verification.RETIRED);
+        SemaphoreClient fresh = tck.client();
+        SemaphoreDescription seen = fresh.admin().describe(name).orElseThrow();
+        Optional<Permit> more = fresh.semaphore(name).tryAcquire();
+        assertHeld(tck, held, since, "after a look", Verification.HELD, Verification.RETIRED);
+        assertThat(more)
+                .as("a permit while a crowd of %s holds all", held.size())
+                .isEmpty();
+        assertThat(seen.free())
+                .as("free while a crowd of %s holds all", held.size())
+                .isZero();
+        assertThat(seen.holders())
+                .as("the slots of the holders")
+                .extracting(Holder::slot)
+                .containsExactlyElementsOf(
+                        held.stream().map(Permit::slot).sorted().toList());
+    }
+
+    private static void assertHeld(TckFixture tck, List<Permit> held, long since, String when, Verification... may) {
+        for (Permit permit : held) {
+            Verification now = permit.verify();
+            if (now == Verification.LOST) {
+                tck.abortIfStoodStill(tck.guarantees().detectionMax().dividedBy(4), since);
+            }
+            assertThat(now).as("a permit of one of a crowd, %s", when).isIn((Object[]) may);
+        }
     }
 
     /**

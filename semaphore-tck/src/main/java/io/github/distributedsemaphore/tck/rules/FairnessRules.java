@@ -3,24 +3,45 @@ package io.github.distributedsemaphore.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
+import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
+import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
+import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
+import org.opentest4j.TestAbortedException;
 
-/** Section 11: the order in which the waiters of one client are served; for that between clients see {@link ArrivalRules}. */
+/**
+ * Section 11: the order in which the waiters of one client are served, and that a slot which passes between them has one holder. For the
+ * order between clients see {@link ArrivalRules}.
+ */
 @Section
 public abstract class FairnessRules {
+    /** So many attempts do not all come to nothing by chance. */
+    private static final int ATTEMPTS = 3;
+
+    private static final int MOST_ATTEMPTS = 40;
+
+    private static final Duration QUICK = Duration.ofMillis(25);
+
     /** For subclasses. */
     protected FairnessRules() {}
 
@@ -58,8 +79,14 @@ public abstract class FairnessRules {
     @Test
     @Rule("11.1")
     void aLargeRequestIsNotOvertakenByLaterOnesOfItsClient(TckFixture tck) throws Exception {
+        isNotOvertaken(tck, tck.home());
+        // What is released goes to no later one without the backend either.
+        isNotOvertaken(tck, tck.client(Waiters.handingOn(tck)));
+    }
+
+    private static void isNotOvertaken(TckFixture tck, SemaphoreClient client) throws Exception {
         String name = tck.create(3);
-        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        DistributedSemaphore semaphore = client.semaphore(name);
         List<Permit> held = tck.take(semaphore, 3);
         Task<PermitGroup> large = tck.spawn("large request", () -> semaphore.acquire(3, tck.patience()));
         large.awaitBlocked();
@@ -77,6 +104,46 @@ public abstract class FairnessRules {
         Waiters.served(tck, small, since, "the request behind a large one was not served")
                 .release();
         tck.assertFree(name, 3);
+    }
+
+    /** It does not wait behind the large one without end: when its time is over it makes one attempt. */
+    @Test
+    @Rule({"3.3", "11.1"})
+    void aShortWaitBehindALargeRequestIsAnAttempt(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        Permit held =
+                tck.take(tck.client(Waiters.lasting(tck)).semaphore(name), 1).get(0);
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Task<PermitGroup> large = tck.spawn(
+                "large request", () -> semaphore.acquire(2, tck.patience().multipliedBy(2)));
+        large.awaitBlocked();
+        assertGranted(tck, semaphore);
+        assertThat(large.isDone())
+                .as("a request for two was served while another client holds one of two")
+                .isFalse();
+        held.release();
+        large.result().close();
+        tck.assertFree(name, 2);
+    }
+
+    /** An attempt has a tenth of a second for its answer. Where a call that does not wait takes so long too, that says nothing. */
+    private static void assertGranted(TckFixture tck, DistributedSemaphore semaphore) throws InterruptedException {
+        int empty = 0;
+        for (int unused : tck.repeat(MOST_ATTEMPTS, tck.patience().dividedBy(2))) {
+            Optional<Permit> permit = semaphore.tryAcquire(Duration.ofMillis(50));
+            if (permit.isPresent()) {
+                permit.get().close();
+                return;
+            }
+            long start = System.nanoTime();
+            Optional<Permit> atOnce = semaphore.tryAcquire();
+            empty += atOnce.isPresent() && System.nanoTime() - start < QUICK.toNanos() ? 1 : 0;
+            atOnce.ifPresent(Permit::close);
+            assertThat(empty)
+                    .as("calls with a short time that got nothing, behind a large request that cannot be served")
+                    .isLessThan(ATTEMPTS);
+        }
+        throw new TestAbortedException("the machine left no time for an attempt");
     }
 
     /** What becomes free at once is enough for all but the large one, and they may be asked for in one exchange. */
@@ -175,5 +242,135 @@ public abstract class FairnessRules {
                 .release();
         held.close();
         tck.assertFree(name, 2);
+    }
+
+    /** A slot that passes to the next waiter of its client has had two permits, and one of them counts. */
+    @Test
+    @Rule({"4.1", "5.1", "6.4", "3.7"})
+    void aPermitThatWasHandedOnIsTheNextHoldersOnly(TckFixture tck) throws Exception {
+        for (boolean closes : new boolean[] {true, false}) {
+            // What an aborted client held is free when its lease has ended.
+            ClientSpec spec = closes ? Waiters.lasting(tck) : ClientSpec.plain();
+            HandedOn pair = handedOn(tck, spec.with("handOffTime", "10s"));
+            assertThat(pair.former.release())
+                    .as("the second release of a permit that was handed on")
+                    .isEqualTo(ReleaseOutcome.ALREADY_RELEASED);
+            pair.former.close();
+            pair.assertOneIsHeld();
+            if (closes) {
+                pair.assertClosed();
+            } else {
+                pair.assertAborted();
+            }
+        }
+    }
+
+    private static HandedOn handedOn(TckFixture tck, ClientSpec spec) throws Exception {
+        for (int i = 0; i < 3; i++) {
+            HandedOn pair = new HandedOn(tck, tck.client(spec), tck.create(1));
+            if (pair.semaphore.statistics().grantedByHandOff() > 0) {
+                return pair;
+            }
+            pair.next.close();
+        }
+        throw new TestAbortedException("no released permit was handed on to a waiter of its client");
+    }
+
+    /** A permit that its holder released, and that of a waiter of the same client which got the slot without the backend. */
+    private static final class HandedOn {
+        private final TckFixture tck;
+        private final SemaphoreClient client;
+        private final DistributedSemaphore semaphore;
+        private final DistributedSemaphore others;
+        private final long since = System.nanoTime();
+        private final Permit former;
+        private final Permit next;
+        private final Queue<PermitLoss> formerLosses = new ConcurrentLinkedQueue<>();
+        private final Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        private final Duration validity;
+
+        HandedOn(TckFixture tck, SemaphoreClient client, String name) throws Exception {
+            this.tck = tck;
+            this.client = client;
+            this.semaphore = client.semaphore(name);
+            this.others = tck.home().semaphore(name);
+            this.former = tck.take(semaphore, 1).get(0);
+            this.validity = tck.validity(former.validUntil());
+            former.onLost(formerLosses::add);
+            Task<Permit> waiter = Waiters.blocked(tck, "waiter of the same client", semaphore);
+            // What the backend may be granting to the waiter at this moment is not handed on.
+            Pause.millis(tck.quiet().toMillis());
+            ReleaseOutcome outcome = former.release();
+            if (outcome == ReleaseOutcome.WAS_LOST) {
+                tck.abortIfStoodStill(validity, since);
+            }
+            assertThat(outcome).as("what the release found").isEqualTo(ReleaseOutcome.RELEASED);
+            this.next = waiter.result();
+            next.onLost(losses::add);
+        }
+
+        void assertOneIsHeld() {
+            if (!next.isValid()) {
+                tck.abortIfStoodStill(validity, since);
+            }
+            assertThat(next.isValid())
+                    .as("the permit that was handed on is valid")
+                    .isTrue();
+            Verification found = next.verify();
+            if (found == Verification.LOST) {
+                tck.abortIfStoodStill(validity, since);
+            }
+            assertThat(found).as("the permit that was handed on").isEqualTo(Verification.HELD);
+            assertThat(next.slot()).as("the slot that was handed on").isEqualTo(former.slot());
+            if (tck.has(Capability.FENCING)) {
+                assertThat(next.fence().epoch())
+                        .as("the epoch of the permit that was handed on")
+                        .isGreaterThan(former.fence().epoch());
+            }
+            assertFormerIsReleased();
+            assertThat(others.tryAcquire())
+                    .as("the second release of a permit that was handed on freed its slot")
+                    .isEmpty();
+            assertThat(semaphore.statistics().held())
+                    .as("permits that the client says it holds")
+                    .isEqualTo(1);
+        }
+
+        private void assertFormerIsReleased() {
+            assertThat(former.isValid())
+                    .as("a released permit is valid when its slot was handed on")
+                    .isFalse();
+            assertThat(former.verify())
+                    .as("a released permit whose slot was handed on")
+                    .isEqualTo(Verification.RELEASED);
+        }
+
+        void assertClosed() {
+            client.close();
+            assertThat(next.isValid()).as("isValid() after close").isFalse();
+            assertThat(next.verify()).as("verify() after close").isEqualTo(Verification.RELEASED);
+            assertThat(losses).as("losses of a client that is closed in order").isEmpty();
+            assertThat(others.tryAcquire())
+                    .as("the slot that was handed on, when its client was closed")
+                    .hasValueSatisfying(Permit::close);
+        }
+
+        void assertAborted() {
+            client.abort();
+            assertThat(next.isValid()).as("isValid() after abort").isFalse();
+            assertThat(next.verify()).as("verify() after abort").isEqualTo(Verification.LOST);
+            tck.await("the loss of a permit that was handed on is reported", () -> !losses.isEmpty());
+            if (losses.element().cause() != LossCause.CLIENT_ABORTED) {
+                tck.abortIfStoodStill(validity, since);
+            }
+            assertFormerIsReleased();
+            assertThat(losses)
+                    .as("losses of the permit that was handed on")
+                    .extracting(PermitLoss::cause)
+                    .containsExactly(LossCause.CLIENT_ABORTED);
+            assertThat(formerLosses)
+                    .as("losses of the permit that was released")
+                    .isEmpty();
+        }
     }
 }

@@ -10,6 +10,7 @@ import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreAdmin;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.tck.fixture.Section;
 import io.github.distributedsemaphore.tck.fixture.Task;
@@ -17,6 +18,7 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,6 +37,12 @@ import org.junit.jupiter.api.Test;
 public abstract class HygieneRules {
     private static final Duration BUDGET = Duration.ofSeconds(5);
     private static final int SPARE_THREADS = 8;
+
+    /** A second, of a client that waits: without hints it may ask every 20 ms, and it has nothing else to ask for. */
+    private static final int MOST_LOOKS = 75;
+
+    /** In a detection time: several must fit into it, and the failures of some. */
+    private static final int MOST_RENEWALS = 20;
 
     /** For subclasses. */
     protected HygieneRules() {}
@@ -257,6 +265,48 @@ public abstract class HygieneRules {
             held.release();
         }
         tck.assertFree(name, 1);
+    }
+
+    /** What asks without a pause costs the backend as much as the busiest client, and nobody notices. */
+    @Test
+    @Rule("16.3")
+    void aClientThatWaitsOrHoldsAsksNowAndThen(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore holding = tck.client().semaphore(name);
+        DistributedSemaphore waiting = tck.client().semaphore(name);
+        Permit held = tck.take(holding, 1).get(0);
+        assertThat(waiting.tryAcquire()).as("a second permit of one").isEmpty();
+        CompletableFuture<Permit> waiter = waiting.acquireAsync();
+        tck.proveNothing("one waits for what is held", () -> !waiter.isDone());
+        long since = System.nanoTime();
+        long asked = asked(waiting);
+        long renewed = renewed(holding);
+        Pause.millis(1_000);
+        asked = asked(waiting) - asked;
+        renewed = renewed(holding) - renewed;
+        double seconds = (System.nanoTime() - since) / 1e9;
+        assertThat(waiter).as("the one that waits for what is held").isNotDone();
+        assertThat((double) asked)
+                .as("requests of a client that waits, in %s seconds", seconds)
+                .isLessThanOrEqualTo(MOST_LOOKS * seconds);
+        double leases =
+                seconds * 1e9 / Math.max(1, tck.guarantees().detectionMax().toNanos());
+        assertThat((double) renewed)
+                .as("renewals of a client that holds one permit, in %s detection times", leases)
+                .isLessThanOrEqualTo(MOST_RENEWALS * (1 + leases));
+        held.release();
+        Waiters.served(tck, waiter, "a release did not reach one that waits").release();
+        tck.assertFree(name, 1);
+    }
+
+    private static long asked(DistributedSemaphore semaphore) {
+        SemaphoreStatistics counted = semaphore.statistics();
+        return counted.exchanges() + counted.failedExchanges();
+    }
+
+    private static long renewed(DistributedSemaphore semaphore) {
+        SemaphoreStatistics counted = semaphore.statistics();
+        return counted.renewals() + counted.failedRenewals();
     }
 
     /** What is known of a name goes with its semaphore. An application may use a hundred thousand names in a day. */

@@ -238,7 +238,14 @@ public abstract class InputRules {
             refused("tryAcquire(" + permits + ", 0) of 2", () -> semaphore.tryAcquire(permits, Duration.ZERO));
             refused("acquire(" + permits + ") of 2", () -> semaphore.acquire(permits));
             refused("acquire(" + permits + ", wait) of 2", () -> semaphore.acquire(permits, tck.patience()));
+            refused(
+                    "acquireAsync(" + permits + ") of 2",
+                    () -> Waiters.joined(semaphore.acquireAsync(permits), tck.patience()));
+            refused(
+                    "acquireAsync(" + permits + ", wait) of 2",
+                    () -> Waiters.joined(semaphore.acquireAsync(permits, tck.patience()), tck.patience()));
         }
+        refused("a ping that has no time for its answer", () -> tck.home().ping(Duration.ZERO));
         assertThat(admin.describe(fresh))
                 .as("a refused create created something")
                 .isEmpty();
@@ -252,8 +259,15 @@ public abstract class InputRules {
     @Test
     @Rule("12.3")
     void settingsThatNobodyKnowsOrThatAreOutOfRangeAreRefused(TckFixture tck) {
-        for (Map.Entry<String, String> setting :
-                List.of(Map.entry("nosuch", "1"), Map.entry("recheck", "0s"), Map.entry("handOffs", "-1"))) {
+        // An adapter without one of the last four does not know it.
+        for (Map.Entry<String, String> setting : List.of(
+                Map.entry("nosuch", "1"),
+                Map.entry("recheck", "0s"),
+                Map.entry("handOffs", "-1"),
+                Map.entry("detection", "0s"),
+                Map.entry("detection", "soon"),
+                Map.entry("timeout", "0s"),
+                Map.entry("timeout", "soon"))) {
             refused(
                     "the setting " + setting,
                     () -> tck.client(ClientSpec.plain().with(setting.getKey(), setting.getValue())));

@@ -252,6 +252,37 @@ public abstract class LeavingRules {
         }
     }
 
+    /** A client may have one place where it listens for all of them. */
+    @Test
+    @Rule({"2.13", "2.1"})
+    void aWaitThatEndsLeavesTheClientsOtherWaitsTheirHints(TckFixture tck) throws Exception {
+        List<String> names = List.of(tck.create(1), tck.create(1));
+        SemaphoreClient holding = tck.client(Waiters.hinted(tck));
+        SemaphoreClient client = tck.client(Waiters.hinted(tck));
+        List<Permit> held = new ArrayList<>();
+        for (String name : names) {
+            held.add(tck.take(holding.semaphore(name), 1).get(0));
+            assertThat(client.semaphore(name).tryAcquire()).isEmpty();
+        }
+        CompletableFuture<Permit> ends = client.semaphore(names.get(0)).acquireAsync();
+        tck.proveNothing("a client waits", () -> !ends.isDone());
+        // Not long before the release: a client looks again of its own accord after a second and a half, whatever its
+        // settings.
+        CompletableFuture<Permit> stays = client.semaphore(names.get(1)).acquireAsync();
+        Pause.millis(20);
+        ends.cancel(true);
+        // A watch outlasts its last waiter.
+        tck.proveNothing("a client waits where nothing is free", () -> !stays.isDone());
+        held.get(1).release();
+        Waiters.served(tck, stays, "the end of one wait of a client cost another one its hints")
+                .release();
+        CompletableFuture<Permit> again = client.semaphore(names.get(0)).acquireAsync();
+        tck.proveNothing("a client waits again", () -> !again.isDone());
+        held.get(0).release();
+        Waiters.served(tck, again, "the end of other waits cost one its hints").release();
+        names.forEach(name -> tck.assertFree(name, 1));
+    }
+
     @Test
     @Rule("11.2")
     void whenALargeRequestLeavesThoseBehindItAreServedAtOnce(TckFixture tck) throws Exception {

@@ -154,6 +154,39 @@ public abstract class LivenessRules {
     }
 
     @Test
+    @Rule("2.1")
+    void releasingAGroupWakesAsManyAsItHad(TckFixture tck) throws Exception {
+        String all = tck.create(3);
+        PermitGroup group = hinted(tck, all, 1).get(0).acquire(3, tck.patience());
+        assertServedTogether(tck, group, hinted(tck, all, 3));
+        tck.assertFree(all, 3);
+        String some = tck.create(4);
+        Permit other = tck.take(hinted(tck, some, 1).get(0), 1).get(0);
+        PermitGroup rest = hinted(tck, some, 1).get(0).acquire(3, tck.patience());
+        assertServedTogether(tck, rest, hinted(tck, some, 2));
+        other.release();
+        tck.assertFree(some, 4);
+    }
+
+    private static void assertServedTogether(TckFixture tck, PermitGroup group, List<DistributedSemaphore> clients)
+            throws Exception {
+        // A new client connects first, which is no wake-up.
+        clients.forEach(semaphore -> assertThat(semaphore.tryAcquire()).isEmpty());
+        // All begin together: a client of its own accord looks again after a second and a half, whatever its settings.
+        List<CompletableFuture<Permit>> waiters =
+                clients.stream().map(DistributedSemaphore::acquireAsync).toList();
+        tck.proveNothing("all wait for what is held", () -> waiters.stream().noneMatch(CompletableFuture::isDone));
+        group.close();
+        tck.await(
+                "the release of a group of three serves " + waiters.size() + " clients",
+                tck.guarantees().wakeUpBound(),
+                () -> waiters.stream().allMatch(CompletableFuture::isDone));
+        for (CompletableFuture<Permit> waiter : waiters) {
+            waiter.get().release();
+        }
+    }
+
+    @Test
     @Rule("2.3")
     void aClientThatIsClosedInOrderLeavesItsPermitsFree(TckFixture tck) throws Exception {
         String name = tck.create(3);
@@ -263,10 +296,25 @@ public abstract class LivenessRules {
                     if (!futures.get(0).isCancelled()) {
                         futures.get(0).get().release();
                     }
-                    Waiters.served(tck, futures.get(1), "a cancelled waiter did not pass the permit on to the next")
-                            .release();
+                    Permit next = Waiters.served(
+                            tck, futures.get(1), "a cancelled waiter did not pass the permit on to the next");
+                    assertCounted(tck, views.get(round % 2), next);
+                    next.release();
                 });
         tck.assertFree(name, 1);
+    }
+
+    /** What a client does not know to be its own it does not renew either. */
+    private static void assertCounted(TckFixture tck, DistributedSemaphore semaphore, Permit permit) {
+        long since = System.nanoTime();
+        Duration validity = tck.validity(permit.validUntil());
+        int held = semaphore.statistics().held();
+        if (held == 0) {
+            tck.abortIfStoodStill(validity, since);
+        }
+        assertThat(held)
+                .as("permits that a client says it holds, of which one has passed to its next waiter")
+                .isEqualTo(1);
     }
 
     @Test

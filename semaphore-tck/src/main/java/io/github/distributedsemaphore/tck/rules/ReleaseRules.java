@@ -15,6 +15,7 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Section 4: a release frees what its own permit held, once; for tasks under a permit see {@link TaskRules}. */
@@ -170,6 +172,43 @@ public abstract class ReleaseRules {
             next.release();
             tck.assertFree(name, 1);
         }
+    }
+
+    /** What its client asks for that caller goes along with the release. */
+    @Test
+    @Rule({"4.4", "1.2"})
+    void aReleaseAfterALossGivesACallerOfTheSameClientNothing(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        DistributedSemaphore semaphore =
+                tck.client(Waiters.hinted(tck).with("handOffs", "0")).semaphore(name);
+        DistributedSemaphore others = tck.client(Waiters.lasting(tck)).semaphore(name);
+        Permit lost = tck.take(semaphore, 1).get(0);
+        tck.state().removeHolder(name, lost.slot());
+        long since = System.nanoTime();
+        Permit next = others.acquire(tck.patience());
+        CompletableFuture<Permit> waiter = semaphore.acquireAsync();
+        tck.proveNothing("a caller waits for what another client holds", () -> !waiter.isDone());
+        ReleaseOutcome outcome = lost.release();
+        tck.proveHeld(
+                "the release of a lost permit gives its slot to no caller of the same client",
+                tck.quiet(),
+                tck.validity(next.validUntil()),
+                () -> !waiter.isDone());
+        assertThat(outcome).as("what the release of a lost permit found").isEqualTo(ReleaseOutcome.WAS_LOST);
+        Verification held = next.verify();
+        if (held != Verification.HELD) {
+            tck.abortIfStoodStill(tck.guarantees().detectionMax().dividedBy(4), since);
+        }
+        assertThat(held)
+                .as("the successor's permit after the release of the lost one")
+                .isEqualTo(Verification.HELD);
+        assertThat(tck.home().semaphore(name).tryAcquire())
+                .as("the release of a lost permit freed the successor's")
+                .isEmpty();
+        next.release();
+        Waiters.served(tck, waiter, "the successor's release did not reach the caller that waits")
+                .release();
+        tck.assertFree(name, 1);
     }
 
     @Test

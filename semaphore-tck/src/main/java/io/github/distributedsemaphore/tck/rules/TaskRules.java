@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.PermitTask;
 import io.github.distributedsemaphore.ReleaseOutcome;
+import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,16 +75,20 @@ public abstract class TaskRules {
         DistributedSemaphore semaphore = tck.semaphore(1);
         Queue<Permit> seen = new ConcurrentLinkedQueue<>();
         CompletableFuture<Integer> work = new CompletableFuture<>();
-        CompletableFuture<Boolean> valid = semaphore
-                .withPermitAsync(tck.patience(), permit -> {
-                    seen.add(permit);
-                    return work;
-                })
-                .thenApply(value -> seen.element().isValid());
+        CompletableFuture<Integer> task = semaphore.withPermitAsync(tck.patience(), permit -> {
+            seen.add(permit);
+            return work;
+        });
+        CompletableFuture<Boolean> valid =
+                task.thenApply(value -> seen.element().isValid());
+        CompletableFuture<Thread> thread = task.thenApply(value -> Thread.currentThread());
         tck.await("an asynchronous task begins", () -> !seen.isEmpty());
         work.complete(1);
         tck.await("an asynchronous task ends", valid::isDone);
         assertThat(valid.get()).as("isValid when the result is there").isFalse();
+        assertThat(settled(tck, thread))
+                .as("the thread of what is chained to the task; this one completed its stage")
+                .isNotSameAs(Thread.currentThread());
         tck.assertFree(semaphore.name(), 1);
     }
 
@@ -141,6 +151,37 @@ public abstract class TaskRules {
         }
     }
 
+    /** However a future ends, what it asked for is not asked for any more, and nobody has to release anything for that. */
+    @Test
+    @Rule({"10.2", "9.4"})
+    void aFutureThatItsCallerEndsWithdrawsItsRequest(TckFixture tck) throws Exception {
+        String name = tck.create(2);
+        PermitGroup held = tck.client(Waiters.lasting(tck)).semaphore(name).acquire(2, tck.patience());
+        DistributedSemaphore semaphore = tck.client().semaphore(name);
+        Duration hour = Duration.ofHours(1);
+        Queue<Permit> begun = new ConcurrentLinkedQueue<>();
+        CompletableFuture<?> task = semaphore.withPermitAsync(hour, permit -> {
+            begun.add(permit);
+            return CompletableFuture.completedFuture(permit.slot());
+        });
+        CompletableFuture<?> cancelled = semaphore.acquireAsync();
+        CompletableFuture<?> failed = semaphore.acquireAsync(hour);
+        CompletableFuture<PermitGroup> completed = semaphore.acquireAsync(2);
+        tck.await("four wait", () -> semaphore.statistics().waiting() == 4);
+        assertThat(task.cancel(true)).isTrue();
+        assertThat(failed.completeExceptionally(new IllegalStateException("planned")))
+                .isTrue();
+        assertThat(completed.complete(held)).isTrue();
+        assertThat(cancelled.cancel(false)).isTrue();
+        tck.await("nobody waits any more", () -> semaphore.statistics().waiting() == 0);
+        assertThat(semaphore.statistics().withdrawn())
+                .as("calls that were counted as withdrawn")
+                .isEqualTo(4);
+        held.close();
+        tck.assertFree(name, 2);
+        assertThat(begun).as("permits of a task that was cancelled").isEmpty();
+    }
+
     /** What the client does itself, such as renewals, does not need the application's executor. */
     @Test
     @Rule({"10.4", "2.11"})
@@ -166,6 +207,11 @@ public abstract class TaskRules {
                     () -> !granted.isDone() && isFull(others));
             if (cancels) {
                 granted.cancel(true);
+            }
+            if (cancels) {
+                tck.await(
+                        "a future that is cancelled gives its permit back although its executor is stuck",
+                        () -> !isFull(others));
             }
             tck.await("the executor completes the future", () -> runAll(later) && granted.isDone());
             if (!cancels) {
@@ -217,6 +263,82 @@ public abstract class TaskRules {
         assertThat(settled(tck, waiting).release()).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(settled(tck, task)).as("the thread of the task").isNotSameAs(Thread.currentThread());
         tck.assertFree(semaphore.name(), 1);
+    }
+
+    /** A call that blocks its caller does so without the executor, of which the caller may be the only thread. */
+    @Test
+    @Rule("10.4")
+    void whatBlocksItsCallerNeedsNoExecutor(TckFixture tck) {
+        Queue<Runnable> later = new ConcurrentLinkedQueue<>();
+        SemaphoreClient client = tck.client(ClientSpec.plain().callingBackOn(later::add));
+        DistributedSemaphore semaphore = client.semaphore(tck.create(1));
+        Task<Boolean> task = tck.spawn("calls that block", () -> {
+            client.ping(tck.patience());
+            assertThat(client.admin().awaitReleased(semaphore.name(), Duration.ZERO))
+                    .as("whether no removed slot is held, where none was removed")
+                    .isTrue();
+            Permit permit = semaphore.acquire(tck.patience());
+            Verification unused = permit.verify();
+            permit.close();
+        });
+        tck.await("calls that block their caller end although the executor is stuck", task::isDone);
+        assertThat(task.result()).isTrue();
+        assertThat(later).as("what was given to the executor").isEmpty();
+    }
+
+    @Test
+    @Rule({"10.4", "6.4"})
+    void allThatIsTheApplicationsOwnRunsOnTheExecutor(TckFixture tck) {
+        Queue<Runnable> later = new ConcurrentLinkedQueue<>();
+        SemaphoreClient client = tck.client(ClientSpec.plain().callingBackOn(later::add));
+        DistributedSemaphore semaphore = client.semaphore(tck.create(3));
+        List<Permit> permits = tck.take(semaphore, 2);
+        Queue<Thread> threads = new ConcurrentLinkedQueue<>();
+        permits.get(0).onLost(loss -> threads.add(Thread.currentThread()));
+        for (CompletableFuture<?> future : List.of(
+                permits.get(0).verifyAsync(),
+                permits.get(1).releaseAsync(),
+                semaphore.acquireAsync(3, Duration.ofMillis(50)),
+                semaphore.withPermitAsync(tck.patience(), permit -> {
+                    threads.add(Thread.currentThread());
+                    return CompletableFuture.completedFuture(permit.slot());
+                }))) {
+            CompletableFuture<?> unused = future.whenComplete((value, failure) -> threads.add(Thread.currentThread()));
+        }
+        tck.await("five callbacks come to the executor", () -> runAll(later) && threads.size() >= 5);
+        client.abort();
+        tck.await("a loss comes to the executor", () -> runAll(later) && threads.size() >= 6);
+        assertThat(threads)
+                .as("threads that ran what is the application's; the executor runs all in this one")
+                .hasSize(6)
+                .containsOnly(Thread.currentThread());
+    }
+
+    /** An executor may have kept a task that it then says it did not take. */
+    @Test
+    @Rule({"10.4", "6.4"})
+    void whatAnExecutorKeepsAndRefusesIsDoneOnce(TckFixture tck) throws Exception {
+        Queue<Runnable> later = new ConcurrentLinkedQueue<>();
+        SemaphoreClient client = tck.client(ClientSpec.plain().callingBackOn(task -> {
+            later.add(task);
+            throw new IllegalStateException("planned");
+        }));
+        DistributedSemaphore semaphore = client.semaphore(tck.create(1));
+        long since = System.nanoTime();
+        Permit permit = settled(tck, semaphore.acquireAsync());
+        Duration validity = tck.validity(permit.validUntil());
+        assertThat(runAll(later)).isTrue();
+        Verification found = permit.verify();
+        if (found == Verification.LOST) {
+            tck.abortIfStoodStill(validity, since);
+        }
+        assertThat(found).as("a permit whose future was completed twice").isEqualTo(Verification.HELD);
+        Queue<PermitLoss> losses = new ConcurrentLinkedQueue<>();
+        permit.onLost(losses::add);
+        client.abort();
+        tck.await("a loss is reported although the executor refuses", () -> !losses.isEmpty());
+        assertThat(runAll(later)).isTrue();
+        assertThat(losses).as("losses that were reported of one permit").hasSize(1);
     }
 
     private static DistributedSemaphore calledBackOn(TckFixture tck, Executor executor) {

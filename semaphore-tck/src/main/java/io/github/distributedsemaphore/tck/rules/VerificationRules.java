@@ -1,22 +1,39 @@
 package io.github.distributedsemaphore.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holder;
+import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreListener;
+import io.github.distributedsemaphore.SemaphoreStatistics;
 import io.github.distributedsemaphore.Verification;
 import io.github.distributedsemaphore.guarantees.Capability;
 import io.github.distributedsemaphore.tck.fixture.Section;
+import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongPredicate;
 import org.junit.jupiter.api.Test;
 
-/** Section 5: what a permit says about itself. */
+/** Section 5: what a permit says about itself; and section 9: what others see of its holder, and what listeners hear of a client. */
 @Section
 public abstract class VerificationRules {
     /** For subclasses. */
@@ -45,6 +62,36 @@ public abstract class VerificationRules {
         assertThat(validUntil.isPast(System.nanoTime()))
                 .as("the validity of %s lies in the past", what)
                 .isTrue();
+    }
+
+    /** Where the holders themselves say who they are, a client has to be reached by way of each of its semaphores. */
+    @Test
+    @Rule("9.1")
+    void aHolderIsNamedAtEachOfItsSemaphores(TckFixture tck) {
+        SemaphoreClient client = tck.client("holder of several");
+        List<String> names = List.of(tck.create(1), tck.create(1), tck.create(1));
+        List<Permit> held = new ArrayList<>();
+        for (String name : names) {
+            held.addAll(tck.take(client.semaphore(name), 1));
+            awaitNamed(tck, name, held.get(held.size() - 1));
+        }
+        held.remove(0).release();
+        held.addAll(tck.take(client.semaphore(names.get(0)), 1));
+        awaitNamed(tck, names.get(0), held.get(held.size() - 1));
+        held.forEach(Permit::release);
+        names.forEach(name -> tck.assertFree(name, 1));
+    }
+
+    private static void awaitNamed(TckFixture tck, String name, Permit held) {
+        tck.await("a description of " + name + " says who holds it, with which epoch", () -> {
+            List<Holder> holders =
+                    tck.home().admin().describe(name).orElseThrow().holders();
+            return holders.size() == 1
+                    && holders.get(0).label().equals("holder of several")
+                    && holders.get(0).pid() == ProcessHandle.current().pid()
+                    && (!tck.has(Capability.FENCING)
+                            || holders.get(0).epoch() == held.fence().epoch());
+        });
     }
 
     @Test
@@ -134,6 +181,11 @@ public abstract class VerificationRules {
         assertThat(group.verify()).as("a group of which one was released").isEqualTo(Verification.RELEASED);
         assertThat(group.isValid()).as("a group of which one was released").isFalse();
         assertPast("a group of which one was released", group.validUntil());
+        tck.home().admin().resize(name, 1);
+        assertThat(group.verify())
+                .as("a group of which one was released and another one's slot was removed")
+                .isEqualTo(Verification.RELEASED);
+        tck.home().admin().resize(name, 2);
         AtomicInteger losses = new AtomicInteger();
         group.onLost(loss -> losses.incrementAndGet());
         tck.state().removeHolder(name, group.permits().get(1).slot());
@@ -144,5 +196,160 @@ public abstract class VerificationRules {
         tck.await("the loss of a permit of a group is reported", () -> losses.get() == 1);
         group.close();
         tck.assertFree(name, 2);
+    }
+
+    @Test
+    @Rule("9.4")
+    void listenersHearHowEachCallEnds(TckFixture tck) throws Exception {
+        String name = tck.create(1);
+        SemaphoreClient client = tck.client(Waiters.lasting(tck));
+        DistributedSemaphore semaphore = client.semaphore(name);
+        Permit early = tck.take(semaphore, 1).get(0);
+        Heard heard = new Heard(tck);
+        client.addListener(heard);
+        early.release();
+        heard.await("the release of a permit that was granted before", "released", name, nanos -> nanos == -1);
+        Permit other =
+                tck.take(tck.client(Waiters.lasting(tck)).semaphore(name), 1).get(0);
+        assertHearFailures(tck, client, semaphore, heard);
+        assertHearGrants(tck, semaphore, other, heard);
+        assertBlocksOnlyItself(tck, client, semaphore);
+        client.close();
+        heard.await("the release of a permit by the close of its client", "released", name, nanos -> nanos > 0);
+        assertIsAtRest(semaphore.statistics());
+    }
+
+    private static void assertHearFailures(
+            TckFixture tck, SemaphoreClient client, DistributedSemaphore semaphore, Heard heard) throws Exception {
+        String name = semaphore.name();
+        long since = System.nanoTime();
+        assertThat(semaphore.tryAcquire()).isEmpty();
+        assertThat(semaphore.tryAcquire(Duration.ofMillis(20))).isEmpty();
+        assertThat(semaphore.acquireAsync().cancel(false)).isTrue();
+        String missing = tck.uniqueName("missing");
+        DistributedSemaphore none = client.semaphore(missing);
+        assertThatThrownBy(none::tryAcquire).isInstanceOf(NoSuchSemaphoreException.class);
+        heard.await("a refusal", "refused", name, nanos -> true);
+        heard.await("a time-out", "timed out", name, nanos -> nanos > 0 && nanos <= System.nanoTime() - since);
+        heard.await("a cancelled call", "withdrawn", name, nanos -> nanos >= 0 && nanos <= System.nanoTime() - since);
+        heard.await("a call for what is missing", "failed", missing, nanos -> nanos > 0);
+        SemaphoreStatistics counted = semaphore.statistics();
+        assertThat(List.of(counted.refused(), counted.timedOut(), counted.withdrawn(), counted.failed()))
+                .as("calls that were refused, timed out, were withdrawn, failed")
+                .containsExactly(1L, 1L, 1L, 0L);
+        assertThat(none.statistics().failed())
+                .as("calls that failed at a missing one")
+                .isEqualTo(1);
+    }
+
+    private static void assertHearGrants(TckFixture tck, DistributedSemaphore semaphore, Permit other, Heard heard)
+            throws Exception {
+        String name = semaphore.name();
+        CompletableFuture<Permit> waiter = semaphore.acquireAsync();
+        long since = System.nanoTime();
+        tck.proveNothing("a future waits while another client holds", () -> !waiter.isDone());
+        long waited = System.nanoTime() - since;
+        other.release();
+        Permit permit = Waiters.served(tck, waiter, "a future was not completed by a release");
+        heard.await("a grant after a wait", "acquired " + permit.slot() + " false", name, nanos -> nanos >= waited);
+        heard.await("a request for a call", "exchange 1 0 true", name, nanos -> nanos > 0);
+        permit.release();
+        heard.await("a request that gives back", "exchange 0 1 true", name, nanos -> nanos > 0);
+        heard.await("a release", "released", name, nanos -> nanos > 0 && nanos <= System.nanoTime() - since - waited);
+        heard.forget();
+    }
+
+    /** Listeners are called under no lock of the library. The permit that is taken stays held. */
+    private static void assertBlocksOnlyItself(TckFixture tck, SemaphoreClient client, DistributedSemaphore semaphore) {
+        CountDownLatch called = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        SemaphoreListener blocking = new SemaphoreListener() {
+            @Override
+            public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+                called.countDown();
+                Pause.until(goOn);
+            }
+        };
+        client.addListener(blocking);
+        Task<Optional<Permit>> attempt = tck.spawn("a listener that blocks", () -> semaphore.tryAcquire());
+        try {
+            tck.await("a listener is called", () -> called.getCount() == 0);
+            Task<SemaphoreStatistics> statistics = tck.spawn("statistics", () -> semaphore.statistics());
+            tck.await("statistics do not wait for a listener", statistics::isDone);
+        } finally {
+            goOn.countDown();
+        }
+        assertThat(attempt.result()).as("an attempt whose listener blocked").isPresent();
+        client.removeListener(blocking);
+    }
+
+    private static void assertIsAtRest(SemaphoreStatistics end) {
+        assertThat(end.held()).as("permits that are held after close").isZero();
+        assertThat(end.validUntil())
+                .as("the earliest end of a permit where none is held")
+                .isEqualTo(Deadline.NEVER);
+        assertThat(end.lost()).as("losses by cause").containsOnlyKeys(LossCause.values());
+    }
+
+    /** The news of one client. Some come after the call has returned. */
+    private static final class Heard implements SemaphoreListener {
+        private final TckFixture tck;
+        private final Queue<Event> events = new ConcurrentLinkedQueue<>();
+
+        private record Event(String what, String name, long nanos) {}
+
+        Heard(TckFixture tck) {
+            this.tck = tck;
+        }
+
+        void await(String what, String event, String name, LongPredicate nanos) {
+            tck.await(
+                    "listeners hear of " + what,
+                    () -> events.stream()
+                            .anyMatch(one ->
+                                    one.what().equals(event) && one.name().equals(name) && nanos.test(one.nanos())));
+        }
+
+        void forget() {
+            events.clear();
+        }
+
+        @Override
+        public void onAcquired(String semaphoreName, int slot, long waitedNanos, boolean handedOff) {
+            events.add(new Event("acquired " + slot + " " + handedOff, semaphoreName, waitedNanos));
+        }
+
+        @Override
+        public void onRefused(String semaphoreName) {
+            events.add(new Event("refused", semaphoreName, 0));
+        }
+
+        @Override
+        public void onTimedOut(String semaphoreName, long waitedNanos) {
+            events.add(new Event("timed out", semaphoreName, waitedNanos));
+        }
+
+        @Override
+        public void onWithdrawn(String semaphoreName, long waitedNanos) {
+            events.add(new Event("withdrawn", semaphoreName, waitedNanos));
+        }
+
+        @Override
+        public void onFailed(String semaphoreName, long waitedNanos) {
+            events.add(new Event("failed", semaphoreName, waitedNanos));
+        }
+
+        @Override
+        public void onReleased(String semaphoreName, int slot, long heldNanos) {
+            events.add(new Event("released", semaphoreName, heldNanos));
+        }
+
+        @Override
+        public void onExchange(String semaphoreName, int calls, int givenBack, long tookNanos, boolean answered) {
+            events.add(new Event(
+                    "exchange " + Math.min(calls, 1) + " " + Math.min(givenBack, 1) + " " + answered,
+                    semaphoreName,
+                    tookNanos));
+        }
     }
 }

@@ -30,6 +30,11 @@ public final class Waiters {
         return lasting(tck).with("recheck", "1m");
     }
 
+    /** A client that hands a permit which is released on to its next waiter, also a while after the grant. */
+    public static ClientSpec handingOn(TckFixture tck) {
+        return lasting(tck).with("handOffTime", "10s");
+    }
+
     /** A client whose permits outlast the pauses of a busy machine, where that can be had. */
     public static ClientSpec lasting(TckFixture tck) {
         boolean isShort = tck.guarantees().detectionMax().compareTo(LONG_DETECTION) < 0;
