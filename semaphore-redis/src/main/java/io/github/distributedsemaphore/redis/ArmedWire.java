@@ -40,7 +40,7 @@ final class ArmedWire {
     /** A reading that was sent and not looked at. */
     private @Nullable Ahead ahead;
 
-    /** The run id of the server at the other end; empty if it does not say. */
+    /** The history of the server at the other end; empty if it does not say. */
     private String server = "";
 
     private boolean baseChecked;
@@ -194,10 +194,10 @@ final class ArmedWire {
     }
 
     /**
-     * This server is not the one that the base of the epochs was chosen at, or does not say: its data may be older than what
-     * was granted. Or this session comes from a server that was replaced and gave out higher epochs: in two fail-overs in a
-     * row the last server may have got its base before the one between. A base by the time is above all epochs that were ever
-     * granted, as there are fewer than 256 in a microsecond.
+     * This server is not the one that the base of the epochs was chosen at, or was a replica since, or does not say: its data may
+     * be older than what was granted. That it was a replica shows only on a connection that was opened after it. Or this session comes from a server that was replaced and gave out higher epochs: in two
+     * fail-overs in a row the last server may have got its base before the one between. A base by the time is above all epochs that
+     * were ever granted, as there are fewer than 256 in a microsecond.
      */
     private View raise(View read, int wanted, Deadline deadline) {
         long base = Math.max(highestBase, read.serverMicros() << 8);
@@ -274,10 +274,10 @@ final class ArmedWire {
 
     private View keep(View read) {
         if (isNewServer) {
-            liveness.clock().restart(read.sentNanos(), read.serverMicros());
+            liveness.clock().restart(read.sentNanos(), read.base().heardNanos(), read.serverMicros());
             isNewServer = false;
         } else {
-            liveness.clock().read(read.sentNanos(), read.serverMicros());
+            liveness.clock().read(read.sentNanos(), read.base().heardNanos(), read.serverMicros());
         }
         Control control = read.control();
         if (control != null) {
@@ -410,7 +410,7 @@ final class ArmedWire {
         }
         baseChecked = false;
         String before = server;
-        server = open.runId();
+        server = open.history();
         boolean changed = !server.equals(before);
         isNewServer |= changed;
         isOtherServer |= changed && !before.isEmpty();

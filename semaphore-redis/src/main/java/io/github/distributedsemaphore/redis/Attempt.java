@@ -40,6 +40,10 @@ final class Attempt {
     private boolean progressed;
     private boolean leftToOthers;
     private boolean joined;
+
+    /** Whether the session's life was renewed since. */
+    private boolean extended;
+
     private int conflicts;
     private long sentNanos;
     private boolean backsOff;
@@ -192,6 +196,7 @@ final class Attempt {
     /** The step was done. */
     void done(Step step) {
         joined |= step.join();
+        extended |= step.extend();
         step.hands().forEach(hand -> served.add(hand.client()));
         hinted(step.hints());
         inFlight = null;
@@ -219,6 +224,14 @@ final class Attempt {
     /** Whether the session began to live. */
     boolean hasJoined() {
         return joined;
+    }
+
+    /**
+     * Whether what it took hangs on a deadline that was chosen before the server was known well: if its first answer was slow, little or
+     * nothing is left.
+     */
+    boolean isLifeUncertain() {
+        return joined && !extended && !taken().isEmpty();
     }
 
     /** Whether so many transactions failed that it is no use to wait until nobody else takes or frees a slot meanwhile. */

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param limit how many slots there are
  * @param slots how many slots are in a set, the free ones and the held ones; more than the limit after a shrink
  * @param base what new epochs are counted from
- * @param server the run id of the server that the base was chosen at
+ * @param server the history of the server that the base was chosen at
  * @param changes counts how often somebody touched the key; empty if nobody has
  */
 record Control(int limit, int slots, long base, String server, String changes) {

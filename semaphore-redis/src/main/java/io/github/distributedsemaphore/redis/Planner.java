@@ -86,7 +86,7 @@ final class Planner {
 
     /** Whether all is granted and given back, so that nothing has to be planned any more. */
     boolean isDone(Attempt attempt) {
-        return attempt.isDone() && queuedAs == 0 && former == null;
+        return attempt.isDone() && queuedAs == 0 && former == null && !attempt.isLifeUncertain();
     }
 
     Step next(Attempt attempt, View view) {
@@ -134,7 +134,8 @@ final class Planner {
             score = ticket * 2 + (hintOnly ? 1 : 0);
         }
         boolean stays = waits && (unserved || !attempt.isForWaiters());
-        boolean acts = waits || !owed.isEmpty() || !claims.isEmpty();
+        boolean takes = retained + claims.size() > 0 || attempt.isLifeUncertain();
+        boolean acts = waits || !owed.isEmpty() || takes;
         return new Step(
                 freed,
                 hands,
@@ -144,9 +145,7 @@ final class Planner {
                 control == null ? 0 : control.base(),
                 control == null ? null : former,
                 control != null && !view.isMember() && (score > 0 || !claims.isEmpty()),
-                view.isMember()
-                        && acts
-                        && liveness.isDueForRenewal(view.deadlineMillis(), retained + claims.size() > 0),
+                view.isMember() && acts && liveness.isDueForRenewal(view.deadlineMillis(), takes),
                 score == queuedAs ? 0 : score,
                 queuedAs > 0 && !stays && score == 0,
                 hints);

@@ -172,6 +172,8 @@ final class Reconciliation {
         gone.addAll(cameBack(there, deadline));
         gone.forEach(ledger::remove);
         attempt.toGiveBack().removeAll(gone);
+        // Nobody was told of these, since that comes after the reply.
+        attempt.freed(gone.size());
     }
 
     /** Others may have had the slot meanwhile, and handed it to this session. Then it is a new hold. */

@@ -79,8 +79,12 @@ final class RedisAdmin implements BackendAdmin {
         // Holders of an earlier semaphore of that name have slots. Without a control they can only give them back.
         RedisPruning.held(clients, watch, layout, wire, deadline).values().forEach(present::addAll);
         names.add(layout.name());
+        if (!wire.isOpen()) {
+            // The list may have been asked for on this connection, which closes when the list is elsewhere.
+            return null;
+        }
         long base = View.micros(replies.get(time)) << 8;
-        CommandBatch transaction = making(layout, limit, present, base, wire.runId());
+        CommandBatch transaction = making(layout, limit, present, base, wire.history());
         // What holders of an earlier one still have is not to vanish with them any more: see RedisPruning.
         for (String key : layout.keysOfHolders(clients)) {
             transaction.add(RedisVerb.PERSIST, key);

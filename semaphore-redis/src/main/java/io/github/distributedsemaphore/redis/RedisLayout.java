@@ -36,7 +36,7 @@ final class RedisLayout {
     /** Epochs of all slots are counted from here; see {@link HoldNote}. */
     static final String BASE_FIELD = "base";
 
-    /** The run id of the server that {@link #BASE_FIELD} was chosen at. */
+    /** The server that {@link #BASE_FIELD} was chosen at: {@code run id:replication id}. Of these the second changes when it becomes a master, or has its first replica. */
     static final String SERVER_FIELD = "server";
 
     /** Incremented only to touch the key. */

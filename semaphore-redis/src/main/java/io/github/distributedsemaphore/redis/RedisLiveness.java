@@ -205,13 +205,18 @@ final class RedisLiveness {
      * @param takes whether it takes slots. The engine's first renewal comes only after a while, and may get no answer
      */
     boolean isDueForRenewal(long deadlineMillis, boolean takes) {
+        // A renewal counts from the earliest that the clock can show. Where answers are slow, too little may be left by
+        // the
+        // latest after a renewal too, which would be due again at once: so it has to gain something.
+        long gainMillis = nextDeadlineMillis() - deadlineMillis;
         long leftMillis = deadlineMillis - clock.micros() / 1_000;
-        return unguarded || leftMillis < (takes ? settings.lifeOfGrant() : lease.dividedBy(2)).toMillis();
+        boolean tooShort = leftMillis < settings.lifeOfGrant().toMillis() && gainMillis > lease.toMillis() / 8;
+        return unguarded || (takes ? tooShort : gainMillis > lease.toMillis() / 2);
     }
 
     /** From when on {@link #isDueForRenewal} is so of an exchange that takes nothing; the engine renews nobody that holds nothing. */
     Deadline renewalDue(long deadlineMillis) {
-        return Deadline.at(clock.nanosAt((deadlineMillis - lease.toMillis() / 2 + 1) * 1_000));
+        return Deadline.at(clock.latestNanosAt((deadlineMillis - lease.toMillis() / 2 + 1) * 1_000));
     }
 
     /** Whether what was read at that instant is so old that this client's deadline and the clock are to be read again. */
@@ -219,8 +224,9 @@ final class RedisLiveness {
         return System.nanoTime() - sentNanos > lease.toNanos() / OUTDATED_PARTS;
     }
 
+    /** From the earliest that the clock can show: the latest is ahead by what an answer took, and a dead holder would live longer by that. */
     private long nextDeadlineMillis() {
-        return clock.micros() / 1_000 + lease.toMillis();
+        return clock.earliestMicros() / 1_000 + lease.toMillis();
     }
 
     /**
@@ -297,7 +303,7 @@ final class RedisLiveness {
         batch.confirm(settings.replicas(settings.renewal()));
         Replies replies = ask(batch, settings.renewal());
         long micros = View.micros(replies.get(time));
-        clock.read(sent, micros);
+        clock.read(sent, replies.heardNanos(), micros);
         if (renaming) {
             // Its reply may be lost, and renewals are refused until somebody asks.
             surplus.run();

@@ -75,7 +75,8 @@ record RedisSettings(
 
     /**
      * How much of the lease is left when slots are taken, or else it is renewed with that: two renewals fit into it, if a lease is so long. A slot
-     * that another client hands over, or that is found after a lost reply, has what is left.
+     * that another client hands over, or that is found after a lost reply, has what is left. Where answers are slow a grant has less, by what
+     * the last ones took.
      */
     Duration lifeOfGrant() {
         Duration twoRenewals =

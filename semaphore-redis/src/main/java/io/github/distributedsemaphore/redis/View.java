@@ -42,9 +42,15 @@ record View(
      * @param firstEndMillis the earliest deadline of another client; {@link Long#MAX_VALUE} if there is none
      * @param serverMicros the server's time
      * @param sentNanos the local instant before it was asked for, by {@code System.nanoTime}
+     * @param heardNanos the local instant when it was answered
      */
     record Base(
-            @Nullable Control control, long deadlineMillis, long firstEndMillis, long serverMicros, long sentNanos) {}
+            @Nullable Control control,
+            long deadlineMillis,
+            long firstEndMillis,
+            long serverMicros,
+            long sentNanos,
+            long heardNanos) {}
 
     /** Which keys are watched. */
     enum Watch {
@@ -85,7 +91,8 @@ record View(
     record Waiter(String client, boolean hintOnly) {}
 
     static View nothing() {
-        Base base = new Base(null, 0, Long.MAX_VALUE, 0, System.nanoTime());
+        long now = System.nanoTime();
+        Base base = new Base(null, 0, Long.MAX_VALUE, 0, now, now);
         return new View(base, null, List.of(), false, List.of(), 0, Watch.NONE, false);
     }
 
@@ -320,7 +327,8 @@ record View(
                     score.isNil() ? 0 : score.score(),
                     firstEnd(replies.get(ends).list()),
                     micros(replies.get(time)),
-                    sentNanos);
+                    sentNanos,
+                    replies.heardNanos());
             Set<Integer> held = slots(layout.heldBy(client), replies.get(mine));
             List<Waiter> waiters = waiters(replies.get(queue));
             return new View(base, held, within(found, all), isAll(all), waiters, sentNanos, watch, true);
@@ -363,7 +371,8 @@ record View(
                             known.deadlineMillis(),
                             firstEnd(replies.get(ends).list()),
                             micros(replies.get(time)),
-                            sentNanos);
+                            sentNanos,
+                            replies.heardNanos());
             return new View(base, null, within, isAll(all), waiters, readNanos, read.watch(), true);
         }
 

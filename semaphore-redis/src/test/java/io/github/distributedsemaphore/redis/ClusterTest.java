@@ -19,7 +19,9 @@ import io.github.distributedsemaphore.spi.HoldState;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -124,6 +126,50 @@ class ClusterTest {
         });
         assertThat(checking.get()).isEqualTo(HoldState.HELD);
         assertThat(looking.get()).isTrue();
+    }
+
+    /** The connection for messages led to the node of hash slot 0, whatever was to be heard. */
+    @Test
+    void aNodeThatStandsStillKeepsNobodyFromListeningAtAnother() {
+        String name = oneOnEachNode().stream()
+                .filter(one -> cluster.nodeOf(control(one)) == 1)
+                .findFirst()
+                .orElseThrow();
+        SemaphoreBackend patient = client(cluster.uri(), "detection=1m&timeout=15s");
+        patient.admin().create(name, 1);
+        BackendSession waiting = session(patient, name);
+        AtomicInteger hints = new AtomicInteger();
+        FutureTask<BackendSession.Watch> watching = new FutureTask<>(() -> waiting.watch(hints::incrementAndGet));
+
+        whileStopped(0, () -> {
+            new Thread(watching, "begins to listen").start();
+            assertThat(watching).succeedsWithin(Duration.ofSeconds(5));
+            String hint = "PUBLISH " + new RedisLayout(prefix, name).channelOfAll() + " " + Ledger.Offer.HINT;
+            assertThat(cluster.node(1).say(hint)).isEqualTo(":1");
+            await().until(() -> hints.get() > 0);
+        });
+    }
+
+    /** The connection for messages was opened again to that node as long as nobody else listened. */
+    @Test
+    void aNodeThatStandsStillKeepsNobodyFromListeningAtAnotherWhoAlsoListensAtThatNode() {
+        List<String> names = oneOnEachNode();
+        names.sort(Comparator.comparingInt(name -> cluster.nodeOf(control(name))));
+        SemaphoreBackend client = client(cluster.uri(), "detection=1m&timeout=1s");
+        names.forEach(name -> client.admin().create(name, 1));
+        BackendSession waiting = session(client, names.get(1));
+        assertThat(session(client, names.get(0)).watch(() -> {})).isNotNull();
+        AtomicInteger hints = new AtomicInteger();
+
+        whileStopped(0, () -> {
+            // As seldom as the engine tries it.
+            await().ignoreExceptions()
+                    .pollInterval(Duration.ofSeconds(1))
+                    .until(() -> waiting.watch(hints::incrementAndGet) != null);
+            String hint = "PUBLISH " + new RedisLayout(prefix, names.get(1)).channelOfAll() + " " + Ledger.Offer.HINT;
+            assertThat(cluster.node(1).say(hint)).isEqualTo(":1");
+            await().until(() -> hints.get() > 0);
+        });
     }
 
     private static void whileStopped(int node, Runnable task) {
@@ -255,6 +301,24 @@ class ClusterTest {
         backend.admin().resize(name, 4);
         assertThat(backend.admin().describe(name).orElseThrow().holders()).hasSize(3);
         assertThat(backend.admin().names()).containsExactly(name);
+    }
+
+    /** What that is found out on is the connection on which the semaphore was about to be made. */
+    @Test
+    void aSemaphoreIsMadeAlsoIfTheListOfNamesHasMoved() {
+        String list = RedisLayout.names(prefix);
+        int from = cluster.nodeOf(list);
+        List<String> names = IntStream.iterate(0, i -> i + 1)
+                .mapToObj(i -> "listed" + i)
+                .filter(name -> cluster.nodeOf(control(name)) == from)
+                .limit(2)
+                .toList();
+        assertThat(backend.admin().create(names.get(0), 1)).isTrue();
+        cluster.beginToMove(list, (from + 1) % 3);
+        cluster.endMove(list, (from + 1) % 3);
+
+        assertThat(backend.admin().create(names.get(1), 1)).isTrue();
+        assertThat(backend.admin().names()).containsExactlyInAnyOrderElementsOf(names);
     }
 
     /** Each try knew the new place of one name more, and asked for the others where that one was. */

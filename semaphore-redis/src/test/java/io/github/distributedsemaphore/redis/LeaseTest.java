@@ -13,10 +13,15 @@ import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.Renewal;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -243,6 +248,49 @@ class LeaseTest {
         assertThat(result.validUntil().isPast(endOf(client))).isTrue();
         Renewal renewal = dying.renew(List.of(hold));
         assertThat(renewal.validUntil().isPast(endOf(client))).isTrue();
+    }
+
+    /** What the server took to answer came on top, and the slot of a dead holder stayed taken beyond the bound. */
+    @Test
+    void whoseFirstAnswerTookLongLivesNoLongerThanOthers() throws Exception {
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri(SHORT, "timeout=5s").replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("remote")));
+            BackendSession session = redis.session(remote, "jobs", new Redis.Ear());
+            CountDownLatch asked = relay.holdAt("ZSCORE");
+            CompletableFuture<Hold> taken = CompletableFuture.supplyAsync(() -> takeOne(session));
+            assertThat(asked.await(60, TimeUnit.SECONDS)).isTrue();
+            await().pollDelay(Duration.ofMillis(1_500)).until(() -> true);
+            relay.goOn();
+
+            assertThat(taken.get(60, TimeUnit.SECONDS)).isNotNull();
+            String client =
+                    redis.commands().zrange(redis.layout("jobs").lives(), 0, 0).get(0);
+            assertThat(Duration.ofNanos(endOf(client) - System.nanoTime())).isLessThanOrEqualTo(Duration.ofMillis(850));
+            session.close();
+        }
+    }
+
+    /** What its way back took is missing in what is known of the server's clock, from which the first deadline counts. */
+    @Test
+    void whoseFirstAnswerCameBackLateIsGrantedASlotForAsLongAsOthers() throws Exception {
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri(SHORT, "timeout=5s").replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend remote = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("remote")));
+            BackendSession session = redis.session(remote, "jobs", new Redis.Ear());
+            CountDownLatch answered = relay.holdReplyTo("ZSCORE");
+            CompletableFuture<ExchangeResult> taken = CompletableFuture.supplyAsync(() -> Redis.ask(session, 1));
+            assertThat(answered.await(60, TimeUnit.SECONDS)).isTrue();
+            await().pollDelay(Duration.ofMillis(900)).until(() -> true);
+            relay.bringReply();
+
+            ExchangeResult result = taken.get(60, TimeUnit.SECONDS);
+            assertThat(result.answers().get(0)).isInstanceOf(Answer.Granted.class);
+            assertThat(result.validUntil().remaining()).isGreaterThan(Duration.ofMillis(500));
+            session.close();
+        }
     }
 
     /** The local instant before which the server's clock cannot show a client's deadline. */

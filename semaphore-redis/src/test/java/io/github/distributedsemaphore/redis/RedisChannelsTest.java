@@ -7,10 +7,12 @@ import static org.awaitility.Awaitility.await;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.redis.net.RedisChannels;
 import io.github.distributedsemaphore.redis.net.RedisConnections;
+import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -121,5 +123,59 @@ class RedisChannelsTest {
                 assertThat(heard).contains("", "1");
             });
         }
+    }
+
+    /** A host that is lost ends no connection, and one that only hears would never notice. */
+    @Test
+    void whoWaitsHearsTheServerThatItsNextExchangeFinds() {
+        try (RedisServer next = RedisServer.start();
+                Redis redis = new Redis();
+                Redis there = new Redis(next.uri());
+                Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri("timeout=3s");
+            open(redis, uri.replace(RedisServer.address(), next.uri())).admin().create("jobs", 1);
+            SemaphoreBackend backend = open(redis, uri.replace(RedisServer.address(), relay.uri()));
+            backend.admin().create("jobs", 1);
+            BackendSession session = redis.session(backend, "jobs", new Redis.Ear());
+            Redis.giveBack(session, Redis.takeOne(session));
+            AtomicInteger hints = new AtomicInteger();
+            BackendSession.Watch watch = session.watch(hints::incrementAndGet);
+            relay.keepRequests();
+            relay.redirectNew(next.uri());
+            await().ignoreExceptions().until(() -> Redis.take(session, 1) instanceof Answer.Granted);
+
+            String channel = redis.layout("jobs").channelOfAll();
+            await().until(() -> there.commands().publish(channel, Ledger.Offer.HINT) > 0);
+            hints.set(0);
+            there.commands().publish(channel, Ledger.Offer.HINT);
+            await().until(() -> hints.get() > 0);
+            watch.close();
+            session.close();
+        }
+    }
+
+    /** Whether it does is asked whenever a session connects. */
+    @Test
+    void aConnectionThatAnswersStays() {
+        try (Redis redis = new Redis();
+                RedisConnections connections = new RedisConnections(
+                        RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test"))
+                                .servers(),
+                        true);
+                RedisChannels channels = new RedisChannels(connections)) {
+            String name = redis.layout("jobs").channelOfAll();
+            Set<String> heard = ConcurrentHashMap.newKeySet();
+            channels.listen(name, heard::add, connections.callDeadline());
+            connections.open(name, connections.callDeadline()).close();
+
+            // Longer than a server may take to answer.
+            await().during(Duration.ofMillis(2_500)).until(heard::isEmpty);
+            redis.commands().publish(name, "1");
+            await().untilAsserted(() -> assertThat(heard).containsExactly("1"));
+        }
+    }
+
+    private static SemaphoreBackend open(Redis redis, String uri) {
+        return redis.track(new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test")));
     }
 }

@@ -196,6 +196,24 @@ class ReplicationTest {
         watch.close();
     }
 
+    /** It is the same process all the while, and its data is that of the replica. */
+    @Test
+    void aMasterThatLeadsAgainGivesOutNoEpochTwice() {
+        BackendSession session = session();
+        giveBack(session, takeOne(session));
+        stallReplication();
+        Hold hold = takeOne(session);
+        atReplica.commands().replicaofNoOne();
+        atMaster.commands().replicaof("127.0.0.1", replica.port());
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> atMaster.commands().info("replication").contains("master_link_status:up"));
+        atMaster.commands().replicaofNoOne();
+
+        Hold next = takeOne(session());
+        assertThat(next.slot()).isEqualTo(hold.slot());
+        assertThat(next.epoch()).isGreaterThan(hold.lastEpoch());
+    }
+
     private static List<Hold> takenBy(BackendSession session) {
         return List.copyOf(((RedisSession) session).holds());
     }

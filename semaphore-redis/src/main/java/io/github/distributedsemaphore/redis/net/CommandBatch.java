@@ -282,7 +282,7 @@ public final class CommandBatch {
         for (ReplyOutput output : outputs) {
             all.add(output.reply());
         }
-        return new Replies(all, watch, multi, exec, wait, replicas);
+        return new Replies(all, watch, multi, exec, wait, replicas, System.nanoTime());
     }
 
     /**

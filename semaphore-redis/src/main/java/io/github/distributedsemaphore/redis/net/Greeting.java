@@ -30,24 +30,27 @@ public final class Greeting {
     private final int server;
     private final int memory;
     private final int persistence;
-    private final int role;
+    private final int replication;
     private final int own;
-    private volatile Server found = new Server("", NO_CONNECTION, false, List.of());
+    private volatile Server found = new Server("", "", NO_CONNECTION, false, List.of());
 
     /**
      * What a server says of itself.
      *
      * @param runId names this life of the server; empty if it does not say
+     * @param history names what its data has gone through: another one when the server has started, and when it has become a master, for
+     *     then its data may be older; also when its first replica has come or its last one is long gone, which means nothing; empty if it
+     *     does not say
      * @param connection the number of the connection, which it never gives again; {@link #NO_CONNECTION} if it does not say
      * @param durable whether it writes every change to a file
      * @param notes what a user should know, a sentence each
      */
-    public record Server(String runId, long connection, boolean durable, List<String> notes) {
+    public record Server(String runId, String history, long connection, boolean durable, List<String> notes) {
         /** What holds of both servers. */
         public Server and(Server other) {
             Set<String> all = new LinkedHashSet<>(notes);
             all.addAll(other.notes);
-            return new Server("", NO_CONNECTION, durable && other.durable, List.copyOf(all));
+            return new Server("", "", NO_CONNECTION, durable && other.durable, List.copyOf(all));
         }
     }
 
@@ -66,7 +69,8 @@ public final class Greeting {
         server = demanding ? batch.add(RedisVerb.INFO, "server") : NOT_ASKED;
         memory = demanding ? batch.add(RedisVerb.INFO, "memory") : NOT_ASKED;
         persistence = demanding ? batch.add(RedisVerb.INFO, "persistence") : NOT_ASKED;
-        role = kind == RedisAddress.Kind.SENTINEL ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
+        boolean hasToLead = kind == RedisAddress.Kind.SENTINEL;
+        replication = demanding || hasToLead ? batch.add(RedisVerb.INFO, "replication") : NOT_ASKED;
         own = demanding ? batch.add(RedisVerb.CLIENT, "ID") : NOT_ASKED;
     }
 
@@ -87,7 +91,8 @@ public final class Greeting {
         for (int i = 0; i < identity; i++) {
             replies.get(i);
         }
-        if (role != NOT_ASKED && info(replies, role).get("role").equals("slave")) {
+        ServerInfo replicated = info(replies, replication);
+        if (kind == RedisAddress.Kind.SENTINEL && replicated.get("role").equals("slave")) {
             throw new BackendUnavailableException("Redis at " + endpoint + " is a replica now", null);
         } else if (server == NOT_ASKED) {
             return;
@@ -107,7 +112,16 @@ public final class Greeting {
             notes.add("The server does not log every change (appendonly no), or does not say: after a restart holders"
                     + " and semaphores of the last minutes, or all, are forgotten.");
         }
-        found = new Server(itself.get("run_id"), connection, durable, List.copyOf(notes));
+        String runId = itself.get("run_id");
+        found = new Server(runId, history(runId, replicated), connection, durable, List.copyOf(notes));
+    }
+
+    /** A process keeps its run id when it follows another server and then leads again, with the data of that one. */
+    private static String history(String runId, ServerInfo replicated) {
+        // Redis renews it when a server becomes a master, and when it makes or frees its backlog: then epochs rise for
+        // nothing.
+        String replication = replicated.get("master_replid");
+        return runId.isEmpty() || replication.isEmpty() ? runId : runId + ":" + replication;
     }
 
     /** A user may have no right to ask. */

@@ -8,6 +8,7 @@ import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +17,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +29,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The connection on which one client hears of free slots, for all its semaphores. When it breaks it is opened again as long
- * as a session listens. Messages of that time are lost, so each session then gets a hint that something may have happened.
+ * as a session listens. Messages of that time are lost, so each session then gets a hint that something may have happened. Whether
+ * it still leads to a server is asked when a session had to connect.
  *
  * <p>Thread-safe.
  */
@@ -34,14 +39,36 @@ public final class RedisChannels implements AutoCloseable {
 
     private static final long RECONNECT_MILLIS = 200;
 
+    /** A channel to which nobody listens. */
+    private static final String NOBODYS = "nobody";
+
     private final RedisConnections connections;
     private final Map<String, List<Consumer<String>>> listeners = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
-    private @Nullable CompletableFuture<StatefulRedisPubSubConnection<String, String>> connecting;
+    private @Nullable Connecting connecting;
+
+    /** Whether the server is asked for a sign of life. */
+    private final AtomicBoolean probing = new AtomicBoolean();
+
     private volatile boolean closed;
+
+    /**
+     * Attempts to connect, one at most at each server.
+     *
+     * @param channels those for whose servers there is or was an attempt
+     * @param open how many attempts are under way
+     * @param first the connection that comes about first
+     * @param ready the same when it is prepared; fails when all attempts have failed
+     */
+    private record Connecting(
+            List<String> channels,
+            AtomicInteger open,
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> first,
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {}
 
     public RedisChannels(RedisConnections connections) {
         this.connections = connections;
+        connections.afterConnecting(this::probe);
     }
 
     /**
@@ -56,7 +83,8 @@ public final class RedisChannels implements AutoCloseable {
             return all;
         });
         try {
-            StatefulRedisPubSubConnection<String, String> connection = InterruptShield.await(connection(), deadline);
+            StatefulRedisPubSubConnection<String, String> connection =
+                    InterruptShield.await(connection(channel), deadline);
             subscribed(connection, channel, deadline);
         } catch (ExecutionException e) {
             forget(channel, listener);
@@ -73,11 +101,42 @@ public final class RedisChannels implements AutoCloseable {
         try {
             InterruptShield.await(subscribe(connection, List.of(channel)).toCompletableFuture(), deadline);
         } catch (TimeoutException e) {
-            // It may never answer again and not break either. Its end has the others listen on the next one.
-            giveUp(connection);
-            Future<?> unused = connection.closeAsync();
+            abandon(connection);
             throw e;
         }
+    }
+
+    /** It may never answer again and not break either. Its end has those that listen listen on the next one. */
+    private void abandon(StatefulRedisPubSubConnection<String, String> connection) {
+        giveUp(connection);
+        Future<?> unused = connection.closeAsync();
+    }
+
+    /**
+     * Abandons the connection if the server does not answer on it. The loss of a host ends no connection, and this one only hears, so
+     * nobody would notice. Does not wait.
+     */
+    private void probe() {
+        StatefulRedisPubSubConnection<String, String> connection = present();
+        if (connection == null || !connection.isOpen() || !probing.compareAndSet(false, true)) {
+            return;
+        }
+        // It changes nothing, and is answered. The client library sends no PING on a connection that listens.
+        RedisFuture<Void> answer = connection.async().unsubscribe(NOBODYS);
+        Future<?> unused =
+                answer.whenComplete((done, failure) -> probing.set(false)).toCompletableFuture();
+        connections.afterTimeout(() -> {
+            if (!answer.isDone()) {
+                probing.set(false);
+                abandon(connection);
+            }
+        });
+    }
+
+    /** One that is listened to, null if none is; another each time, because its server may not answer. */
+    private @Nullable String anyChannel() {
+        List<String> all = List.copyOf(listeners.keySet());
+        return all.isEmpty() ? null : all.get(ThreadLocalRandom.current().nextInt(all.size()));
     }
 
     /** Ends it, without waiting. */
@@ -92,7 +151,7 @@ public final class RedisChannels implements AutoCloseable {
     }
 
     private void unsubscribe(String channel) {
-        CompletableFuture<StatefulRedisPubSubConnection<String, String>> known;
+        Connecting known;
         lock.lock();
         try {
             known = connecting;
@@ -100,7 +159,7 @@ public final class RedisChannels implements AutoCloseable {
             lock.unlock();
         }
         if (known != null) {
-            Future<?> unused = known.thenAccept(connection -> unsubscribe(connection, channel));
+            Future<?> unused = known.ready.thenAccept(connection -> unsubscribe(connection, channel));
         }
     }
 
@@ -126,18 +185,53 @@ public final class RedisChannels implements AutoCloseable {
         }
     }
 
-    private CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection() {
+    /** Null if there is none, or not yet. */
+    private @Nullable StatefulRedisPubSubConnection<String, String> present() {
         lock.lock();
         try {
-            CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
-            if (known == null || known.isCompletedExceptionally()) {
-                known = connections.openPubSub().thenApply(this::prepare);
-                connecting = known;
-            }
-            return known;
+            Connecting known = connecting;
+            return known == null || known.ready.isCompletedExceptionally() ? null : known.ready.getNow(null);
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * The connection, which is opened if there is none. If there is none yet, the channel's own server is tried beside those that are
+     * tried already: one that stands still must not keep anybody from listening at another.
+     *
+     * @param channel which is to be heard
+     */
+    private CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection(String channel) {
+        lock.lock();
+        try {
+            Connecting known = connecting;
+            if (known == null || known.ready.isCompletedExceptionally()) {
+                CompletableFuture<StatefulRedisPubSubConnection<String, String>> first = new CompletableFuture<>();
+                known = new Connecting(new ArrayList<>(), new AtomicInteger(), first, first.thenApply(this::prepare));
+                connecting = known;
+            }
+            if (!known.first.isDone()
+                    && known.channels.stream().allMatch(tried -> connections.areApart(tried, channel))) {
+                known.channels.add(channel);
+                tryToo(known, channel);
+            }
+            return known.ready;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void tryToo(Connecting known, String channel) {
+        known.open.incrementAndGet();
+        Future<?> unused = connections.openPubSub(channel).whenComplete((connection, failure) -> {
+            int left = known.open.decrementAndGet();
+            if (failure == null && !known.first.complete(connection)) {
+                Future<?> unusedToo = connection.closeAsync();
+            } else if (failure != null && left == 0) {
+                known.first.completeExceptionally(failure);
+            }
+        });
     }
 
     private StatefulRedisPubSubConnection<String, String> prepare(
@@ -167,8 +261,7 @@ public final class RedisChannels implements AutoCloseable {
     private void giveUp(StatefulRedisPubSubConnection<String, String> connection) {
         lock.lock();
         try {
-            CompletableFuture<StatefulRedisPubSubConnection<String, String>> known = connecting;
-            if (known != null && !known.isCompletedExceptionally() && connection.equals(known.getNow(null))) {
+            if (connection.equals(present())) {
                 connecting = null;
             }
         } finally {
@@ -188,10 +281,11 @@ public final class RedisChannels implements AutoCloseable {
     }
 
     private void reconnect() {
-        if (closed || listeners.isEmpty()) {
+        String channel = anyChannel();
+        if (closed || channel == null) {
             return;
         }
-        Future<?> unused = connection()
+        Future<?> unused = connection(channel)
                 .thenCompose(connection -> subscribe(connection, listeners.keySet()))
                 .whenComplete((done, failure) -> {
                     if (failure == null) {

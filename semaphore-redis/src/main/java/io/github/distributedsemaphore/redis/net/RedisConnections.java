@@ -10,6 +10,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -55,6 +56,7 @@ public final class RedisConnections implements AutoCloseable {
     private final Map<RedisWire, CompletableFuture<Void>> ending = new ConcurrentHashMap<>();
     private final Map<HostAndPort, Greeting.Server> contacts = new ConcurrentHashMap<>();
     private volatile Optional<Greeting.Server> contacted = Optional.empty();
+    private volatile Runnable connected = () -> {};
 
     /**
      * Prepares connections and makes none.
@@ -138,6 +140,7 @@ public final class RedisConnections implements AutoCloseable {
         Greeting.Server found = greeting.found();
         contacts.put(server, found);
         contacted = contacts.values().stream().reduce(Greeting.Server::and);
+        connected.run();
         return new RedisWire(connection, server, found, settings.timeout(), servers, this::ending);
     }
 
@@ -167,14 +170,39 @@ public final class RedisConnections implements AutoCloseable {
         Future<?> unused = end.whenComplete((done, failure) -> ending.remove(wire));
     }
 
-    /** Opens a connection for channels, without waiting for it. Any server hears what is said at another. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub() {
-        return servers.serverOf("")
+    /** Has a task run after each new connection for commands, which may follow upon one that was lost. It must not wait. */
+    void afterConnecting(Runnable task) {
+        connected = task;
+    }
+
+    /**
+     * Opens a connection for channels, without waiting for it. Any server hears what is said at another.
+     *
+     * @param channel which is to be heard: its server is the one that its listener needs anyway
+     */
+    CompletableFuture<StatefulRedisPubSubConnection<String, String>> openPubSub(String channel) {
+        return servers.serverOf(channel)
                 .thenCompose(server -> connector.connectPubSub(server).whenComplete((connection, failure) -> {
                     if (failure != null) {
                         servers.forget(server);
                     }
                 }));
+    }
+
+    /** Whether two channels are those of different servers, as far as that is known without waiting. */
+    boolean areApart(String one, String other) {
+        HostAndPort first = knownServerOf(one);
+        return first != null && !first.equals(Objects.requireNonNullElse(knownServerOf(other), first));
+    }
+
+    private @Nullable HostAndPort knownServerOf(String key) {
+        CompletableFuture<HostAndPort> server = servers.serverOf(key);
+        return server.isDone() && !server.isCompletedExceptionally() ? server.join() : null;
+    }
+
+    /** Runs a task once the time is over that a server has to answer. */
+    void afterTimeout(Runnable task) {
+        later(task, settings.timeout().toMillis());
     }
 
     /** Runs a task later, on a thread that may not be blocked. */

@@ -60,9 +60,9 @@ public final class RedisWire {
         return server;
     }
 
-    /** Names the life of the server at the other end; empty if it does not say. */
-    public String runId() {
-        return self.runId();
+    /** Names what the data of the server at the other end has gone through; empty if it does not say. */
+    public String history() {
+        return self.history();
     }
 
     public boolean isOpen() {
@@ -167,7 +167,7 @@ public final class RedisWire {
      * @return false if that is not certain: it led to another server, or this user may not end connections
      */
     public boolean outlive(RedisWire former, Deadline deadline) {
-        boolean same = !runId().isEmpty() && runId().equals(former.runId());
+        boolean same = !self.runId().isEmpty() && self.runId().equals(former.self.runId());
         if (!same || former.self.connection() == Greeting.NO_CONNECTION) {
             return false;
         }

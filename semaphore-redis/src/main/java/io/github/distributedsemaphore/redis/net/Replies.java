@@ -12,8 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param exec the index of EXEC; -1 if there is none
  * @param confirmed the index of WAIT; -1 if there is none
  * @param replicas what that asked for
+ * @param heardNanos the local instant when the last had arrived, by {@code System.nanoTime}
  */
-public record Replies(List<Reply> all, int watch, int multi, int exec, int confirmed, Replicas replicas) {
+public record Replies(
+        List<Reply> all, int watch, int multi, int exec, int confirmed, Replicas replicas, long heardNanos) {
     /**
      * The reply to a command; for one inside the transaction what it did, not that it was queued.
      *
