@@ -24,8 +24,8 @@ final class WaitingOrder {
     static final Duration PATIENCE = Duration.ofMillis(50);
 
     /**
-     * From one further turn to the next of clients that did not take their slots, because they are dead or slow. The next turn of each is
-     * so much later for each of them: they take turns.
+     * From one further turn to the next, of whichever client that did not take its slot because it is dead or slow. A place has its next
+     * turn after as many of these as there are places in {@link #turns}.
      */
     private static final long AGAIN_NANOS = PATIENCE.plusMillis(500).toNanos();
 
@@ -46,11 +46,7 @@ final class WaitingOrder {
      * @param since in nanoseconds
      * @param again whether an earlier one was in vain
      */
-    private record Turn(long since, boolean again) {
-        boolean isOver(long now) {
-            return now - since >= PATIENCE.toNanos();
-        }
-    }
+    private record Turn(long since, boolean again) {}
 
     private record Place(String session, long index) {
         static Place of(Contender contender) {
@@ -78,12 +74,13 @@ final class WaitingOrder {
     Row row(PrefixView view, Set<String> own, @Nullable String place, long now) {
         long number = number(view, place);
         boolean mayCallAgain = mayCallAgain(now);
+        long first = first();
         List<Contender> before = new ArrayList<>();
         List<Contender> behind = new ArrayList<>();
         for (Contender contender : view.contenders().values()) {
             if (waits(view, contender)
                     && !own.contains(contender.session())
-                    && !isPassedOver(contender, mayCallAgain, now)) {
+                    && !isPassedOver(contender, first, mayCallAgain, now)) {
                 (contender.modifyIndex() < number ? before : behind).add(contender);
             }
         }
@@ -116,15 +113,30 @@ final class WaitingOrder {
         return later.compareTo(LATEST) < 0 ? later : LATEST;
     }
 
-    private boolean isPassedOver(Contender contender, boolean mayCallAgain, long now) {
-        Turn last = turns.get(Place.of(contender));
-        if (last == null || !last.isOver(now)) {
+    private boolean isPassedOver(Contender contender, long first, boolean mayCallAgain, long now) {
+        Place place = Place.of(contender);
+        Turn last = turns.get(place);
+        if (last == null || !isOver(place, last, first, now)) {
             return false;
         }
         return !mayCallAgain || now - last.since() < AGAIN_NANOS * turns.size();
     }
 
-    /** Also when all have been passed over for long, because no slot was free: or else each would have its turn before one that lives. */
+    /** The first place in the order that has had a turn. */
+    private long first() {
+        return turns.keySet().stream().mapToLong(Place::index).min().orElse(Long.MAX_VALUE);
+    }
+
+    /** A client may leave the slot to one before it in the meantime, which may be dead: it has the time for both. */
+    private static boolean isOver(Place place, Turn turn, long first, long now) {
+        Duration patience = place.index() > first ? PATIENCE.multipliedBy(2) : PATIENCE;
+        return now - turn.since() >= patience.toNanos();
+    }
+
+    /**
+     * Whether the last further turn is long enough ago. One at a time also after a while without a free slot: or else all that are dead
+     * would have their turns before one that lives.
+     */
     private boolean mayCallAgain(long now) {
         return turns.values().stream().noneMatch(turn -> turn.again() && now - turn.since() < AGAIN_NANOS);
     }
@@ -132,15 +144,16 @@ final class WaitingOrder {
     /** Notes for whom slots are left free now: their time runs, or goes on. */
     void call(PrefixView view, Collection<Contender> kept, long now) {
         Set<Place> places = kept.stream().map(Place::of).collect(Collectors.toSet());
-        turns.entrySet().removeIf(entry -> {
-            Turn last = entry.getValue();
-            // The slot is gone within the time of the first turn, which was not in vain then.
-            boolean brokenOff = !last.again() && !last.isOver(now) && !places.contains(entry.getKey());
-            return brokenOff || !isThere(view, entry.getKey());
-        });
+        turns.keySet().removeIf(place -> !isThere(view, place));
+        long first = first();
+        // The slot is gone within the time of the first turn, which was not in vain then.
+        turns.entrySet()
+                .removeIf(entry -> !entry.getValue().again()
+                        && !isOver(entry.getKey(), entry.getValue(), first, now)
+                        && !places.contains(entry.getKey()));
         for (Place place : places) {
             Turn last = turns.get(place);
-            if (last == null || last.isOver(now)) {
+            if (last == null || isOver(place, last, first, now)) {
                 turns.put(place, new Turn(now, last != null));
             }
         }

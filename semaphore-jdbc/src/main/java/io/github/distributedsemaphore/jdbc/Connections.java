@@ -115,7 +115,7 @@ final class Connections implements AutoCloseable {
      * Does something on a connection.
      *
      * @param changes whether the work changes something: then it may have, if there is no answer
-     * @throws io.github.distributedsemaphore.SemaphoreException as {@link Dialect#translated} says
+     * @throws io.github.distributedsemaphore.SemaphoreException as {@link Dialect#refused} says for a connection, and {@link Dialect#translated} for the rest
      */
     <T> T with(Deadline end, boolean changes, Work<T> work) {
         try (InterruptShield shield = new InterruptShield()) {

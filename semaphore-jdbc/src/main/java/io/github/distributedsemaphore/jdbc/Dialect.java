@@ -37,7 +37,7 @@ enum Dialect {
     private static final Set<String> NO_RIGHT = Set.of("42501", "90096");
 
     private static final Set<Integer> NO_RIGHT_IN_MARIADB = Set.of(1044, 1142, 1143, 1227);
-    /** The user has made too many requests within the hour. It says that of too many connections too. */
+    /** A limit of the user is reached: of requests or changes within the hour, or of connections. */
     private static final int USER_LIMIT_IN_MARIADB = 1226;
 
     private static final Set<Integer> READ_ONLY_IN_MARIADB = Set.of(1290, 1836);

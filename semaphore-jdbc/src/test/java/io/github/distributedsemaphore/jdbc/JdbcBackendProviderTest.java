@@ -100,7 +100,7 @@ class JdbcBackendProviderTest {
                 .start();
         try (TcpProxy proxy = new TcpProxy(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.getPort()));
                 SemaphoreBackend backend = open("jdbc:h2:tcp://127.0.0.1:"
-                        + proxy.address().getPort() + "/mem:silent;DB_CLOSE_DELAY=-1?timeout=500ms")) {
+                        + proxy.address().getPort() + "/mem:silent;DB_CLOSE_DELAY=-1?timeout=2s")) {
             assertThat(backend.admin().create("jobs", 1)).isTrue();
             try (LinkFault silence = proxy.stall(Direction.values())) {
                 CompletableFuture<?> call =

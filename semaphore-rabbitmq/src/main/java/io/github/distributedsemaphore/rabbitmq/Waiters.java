@@ -146,6 +146,8 @@ final class Waiters {
     /** Callers that wait were refused after a look: the next one follows an offer, or comes a while later. */
     void refused(boolean asPostponed) {
         postponed = asPostponed;
+        // A binding may be missing although offers arrive.
+        mailbox.keepOpen();
         boolean listening = queue.isOpen();
         if (!listening) {
             queue.renew();

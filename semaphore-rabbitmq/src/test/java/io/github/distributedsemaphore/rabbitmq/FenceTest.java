@@ -39,6 +39,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -223,6 +224,8 @@ class FenceTest {
             try (LinkFault ofEpoch = proxy.stall(Direction.ANSWERS)) {
                 ofDeclaration.close();
                 await().until(() -> ofEpoch.strikes() > 0);
+                // What is kept may be the epoch, which is sent for before the slots are looked at.
+                awaitNoMoreRequests(proxy);
                 backend.admin().resize(name, 1);
                 resized = System.nanoTime();
             }
@@ -232,6 +235,14 @@ class FenceTest {
             watch.close();
             slowSession.close();
         }
+    }
+
+    private static void awaitNoMoreRequests(TcpProxy proxy) {
+        AtomicLong before = new AtomicLong(-1);
+        await().pollInterval(Duration.ofMillis(300)).until(() -> {
+            long now = proxy.messages(Direction.REQUESTS);
+            return before.getAndSet(now) == now;
+        });
     }
 
     @Test

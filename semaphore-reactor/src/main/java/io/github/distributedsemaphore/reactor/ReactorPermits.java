@@ -237,8 +237,8 @@ public final class ReactorPermits {
      * @param holding what the work runs under
      * @param work what to end
      * @param <T> what the work produces
-     * @return the work; fails with {@link PermitLostException} when a permit is lost, and cancels the work then; also if the work has ended
-     *     and the client knows of the loss already. What only the release finds it does not hear of: see {@link #usingUntilLost}
+     * @return the work; fails with {@link PermitLostException} when a permit is lost, and cancels the work then; also if the work has
+     *     completed and the client knows of the loss already. What only the release finds it does not hear of: see {@link #usingUntilLost}
      */
     @CheckReturnValue
     public static <T> Flux<T> failOnLoss(Holding holding, Publisher<? extends T> work) {
