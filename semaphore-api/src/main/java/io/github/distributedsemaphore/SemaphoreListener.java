@@ -47,7 +47,7 @@ public interface SemaphoreListener {
     default void onTimedOut(String semaphoreName, long waitedNanos) {}
 
     /**
-     * A call was interrupted or cancelled before it got what it wanted.
+     * A call was interrupted, cancelled, or completed by hand before it got what it wanted.
      *
      * @param semaphoreName the semaphore
      * @param waitedNanos how long it waited

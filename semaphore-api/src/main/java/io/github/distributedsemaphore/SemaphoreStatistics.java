@@ -12,7 +12,7 @@ import java.util.Map;
  * @param grantedByHandOff permits that came from another thread of this client, without asking the backend
  * @param refused calls that do not wait and found too few slots free
  * @param timedOut calls whose time was over before they got what they wanted
- * @param withdrawn calls that were interrupted or cancelled before they got what they wanted
+ * @param withdrawn calls that were interrupted, cancelled, or completed by hand before they got what they wanted
  * @param failed calls for permits that ended with an exception
  * @param released permits that the application gave up
  * @param lost permits that were lost, by cause; every cause is in the map

@@ -68,7 +68,8 @@ public interface Guarantees {
     Duration lossNoticeBound();
 
     /**
-     * Returns the longest time from an orderly release until a waiter of another process has the permit.
+     * Returns the longest time from an orderly release until a waiter of another process has the permit. Orderly is each release
+     * that returned {@link io.github.distributedsemaphore.ReleaseOutcome#RELEASED}, also if an answer to it was lost.
      *
      * @return zero or more
      */

@@ -11,6 +11,7 @@ import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.run.Pause;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import io.github.distributedsemaphore.tck.watch.Waiters;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -137,15 +139,17 @@ final class CallersTime {
         SemaphoreClient asking = outage.client(Outage.EAGER);
         assertThat(asking.admin().describe(name)).isPresent();
         outage.during(() -> {
-            List<TimedCall> calls =
-                    WaitingCalls.waitingFor(WaitingCalls.For.A_RETIRED_HOLDER, WaitingCalls.For.AN_ANSWER).stream()
-                            .map(call -> TimedCall.start(
-                                    tck,
-                                    call + " " + outage,
-                                    () -> flagged(
-                                            () -> call.body().call(asking, asking.semaphore(name), TimedCall.LONG))))
-                            .toList();
-            Pause.millis(tck.quiet().toMillis());
+            // What waits for an answer ends by itself when the adapter gives its request up, so it is interrupted
+            // first.
+            List<TimedCall> calls = Stream.of(WaitingCalls.For.AN_ANSWER, WaitingCalls.For.A_RETIRED_HOLDER)
+                    .flatMap(what -> WaitingCalls.waitingFor(what).stream())
+                    .map(call -> TimedCall.start(
+                            tck,
+                            call + " " + outage,
+                            () -> flagged(() -> call.body().call(asking, asking.semaphore(name), TimedCall.LONG))))
+                    .toList();
+            Duration briefly = tck.guarantees().callBound().dividedBy(15);
+            Pause.millis(TckTiming.shorter(tck.quiet(), briefly).toMillis());
             calls.forEach(CallersTime::interrupt);
         });
         held.forEach(Permit::close);

@@ -20,6 +20,7 @@ import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
 import io.github.distributedsemaphore.tck.run.TckRun;
+import io.github.distributedsemaphore.tck.run.TckTiming;
 import io.github.distributedsemaphore.tck.watch.Attempt;
 import io.github.distributedsemaphore.tck.watch.Observer;
 import java.time.Duration;
@@ -34,7 +35,7 @@ import org.opentest4j.TestAbortedException;
 public abstract class LostAdministrationRules {
     private static final int DESTROYS = 4;
 
-    /** Long beside what it takes to create a semaphore. */
+    /** Mostly long beside what it takes to create a semaphore. */
     private static final Duration LATE = Duration.ofMillis(25);
 
     /** For subclasses. */
@@ -131,9 +132,10 @@ public abstract class LostAdministrationRules {
         SemaphoreAdmin home = tck.home().admin();
         String name = tck.create(2);
         slow.describe(name);
+        Duration late = late(tck);
         int met = 0;
         for (int round = 0; round < DESTROYS; round++) {
-            LinkFault delay = route.proxy().delay(LATE, LATE, tck.random(), Direction.REQUESTS, Direction.ANSWERS);
+            LinkFault delay = route.proxy().delay(late, late, tck.random(), Direction.REQUESTS, Direction.ANSWERS);
             Task<Boolean> destroy = tck.spawn("destroy", () -> slow.destroy(name));
             tck.await(
                     "a semaphore that is destroyed is gone",
@@ -152,8 +154,18 @@ public abstract class LostAdministrationRules {
             tck.assertFree(name, 2);
         }
         if (met == 0) {
-            throw new FaultMissedException("each destroy had ended when the semaphore was created again");
+            throw new TestAbortedException("each destroy had ended when the semaphore was created again");
         }
+    }
+
+    /** Long beside what it takes here and now to create a semaphore, and short beside what a request may take. */
+    private static Duration late(TckFixture tck) {
+        String another = tck.created(tck.uniqueName());
+        long since = System.nanoTime();
+        tck.home().admin().create(another, 1);
+        Duration several = Duration.ofNanos(System.nanoTime() - since).multipliedBy(4);
+        Duration late = several.compareTo(LATE) > 0 ? several : LATE;
+        return TckTiming.shorter(late, tck.guarantees().callBound().dividedBy(15));
     }
 
     private static LinkFault change(
