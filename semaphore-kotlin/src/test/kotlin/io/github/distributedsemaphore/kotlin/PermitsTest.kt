@@ -74,12 +74,14 @@ internal class PermitsTest {
 
     @Test
     fun `a loss cancels the block`() {
+        val begun = AtomicBoolean()
         val cancelled = AtomicBoolean()
         assertThatThrownBy {
             runBlocking(Dispatchers.Default) {
                 supervisorScope {
                     val work = async {
                         exports.withPermit(30.seconds) {
+                            begun.set(true)
                             try {
                                 awaitCancellation()
                             } finally {
@@ -87,7 +89,7 @@ internal class PermitsTest {
                             }
                         }
                     }
-                    await().until { exports.statistics().held() == 1 }
+                    await().untilTrue(begun)
                     client.abort()
                     work.await()
                 }
@@ -107,12 +109,18 @@ internal class PermitsTest {
     }
 
     private fun assertLossIsTold(finish: (CompletableDeferred<String>) -> Unit) {
+        val begun = AtomicBoolean()
         val end = CompletableDeferred<String>()
         assertThatThrownBy {
             runBlocking(Dispatchers.Default) {
                 supervisorScope {
-                    val work = async { exports.withPermit(30.seconds) { end.await() } }
-                    await().until { exports.statistics().held() == 1 && work.children.any() }
+                    val work = async {
+                        exports.withPermit(30.seconds) {
+                            begun.set(true)
+                            end.await()
+                        }
+                    }
+                    await().untilTrue(begun)
                     withheld.set(1)
                     client.abort()
                     await().until { withheld.get() == 0 }

@@ -165,11 +165,16 @@ final class ReactorPermitsTest {
 
     @Test
     void aLossFailsTheWorkAndCancelsIt() {
+        AtomicBoolean begun = new AtomicBoolean();
         AtomicBoolean cancelled = new AtomicBoolean();
         CompletableFuture<Object> outcome = ReactorPermits.withPermit(
-                        exports, LONG, permit -> Mono.never().doOnCancel(() -> cancelled.set(true)))
+                        exports,
+                        LONG,
+                        permit -> Mono.never()
+                                .doOnSubscribe(work -> begun.set(true))
+                                .doOnCancel(() -> cancelled.set(true)))
                 .toFuture();
-        await().until(() -> exports.statistics().held() == 1);
+        await().untilTrue(begun);
 
         client.abort();
 

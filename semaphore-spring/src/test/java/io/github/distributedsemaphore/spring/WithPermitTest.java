@@ -184,7 +184,7 @@ final class WithPermitTest {
 
         @WithPermit("exports")
         Mono<String> endless() {
-            return Mono.never();
+            return Mono.<String>never().doOnSubscribe(unused -> state.begun.countDown());
         }
     }
 
@@ -470,9 +470,9 @@ final class WithPermitTest {
     }
 
     @Test
-    void aLossFailsTheMono() {
+    void aLossFailsTheMono() throws InterruptedException {
         CompletableFuture<String> outcome = exports.endless().toFuture();
-        await().until(() -> context.exports().statistics().held() == 1);
+        state.begun.await();
 
         context.client().abort();
 
