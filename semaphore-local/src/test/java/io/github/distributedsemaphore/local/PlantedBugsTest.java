@@ -354,8 +354,8 @@ class PlantedBugsTest {
                     "10.4",
                     "TimeoutException",
                     "RealEnvironment.java",
-                    "refuses one, it runs on a thread of the client\", e); once.run();",
-                    "refuses one\", e);"),
+                    "refuses one, it runs on a thread of the client\", e)); once.run();",
+                    "refuses one\", e));"),
             PlantedBug.of(
                     "awaitReleased is deaf to interrupts",
                     "3.4",

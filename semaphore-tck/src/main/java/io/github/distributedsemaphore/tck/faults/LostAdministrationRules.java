@@ -88,7 +88,7 @@ public abstract class LostAdministrationRules {
             janitor.create(name, 3);
             // So that this client knows free slots of it, and a higher one as the last.
             tck.take(known, 2).stream()
-                    .sorted(Comparator.comparing(Permit::slot))
+                    .sorted(Comparator.comparingInt(Permit::slot))
                     .forEach(Permit::release);
             LinkFault fault = route.proxy().loseAnswer(number, Ending.RESET);
             Attempt<Boolean> unused =
