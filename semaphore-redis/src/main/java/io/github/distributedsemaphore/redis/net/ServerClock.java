@@ -14,6 +14,7 @@ public final class ServerClock {
     /** Two clocks drift apart by less than a thousandth, also while one of them is slewed. */
     private static final long DRIFT_PARTS = 1_000;
 
+    /** What is allowed beside that, for a reading that is hardly older. */
     private static final long DRIFT_MICROS = 1_000;
 
     private record Reading(long nanos, long serverMicros) {

@@ -90,7 +90,7 @@ final class CallersTime {
         outage.assertSettled(tck, Map.of(free, 30, full, 1), "callers whose time was over");
     }
 
-    /** Who asks about retired holders, and has no answer, is not told that some are left. */
+    /** An administrator who has had no answer is not told that retired holders are left. */
     private static void assertNothing(TimedCall call, TimedCall.Ended ended, String name) {
         if (call.what().startsWith("SemaphoreAdmin.awaitReleased")) {
             assertThat(ended.failure())
