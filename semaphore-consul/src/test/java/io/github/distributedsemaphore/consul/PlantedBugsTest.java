@@ -53,7 +53,14 @@ class PlantedBugsTest {
                     "of which another client has the second slot",
                     "ConsulExchange.java",
                     "endReleases(plan, lost); calls.freshen(holds.keySet(), end);",
-                    "plan.releases().forEach(pool::released); calls.freshen(holds.keySet(), end);"));
+                    "plan.releases().forEach(pool::released); calls.freshen(holds.keySet(), end);"),
+            in(
+                    "a place in the queue that a slot came to counts on as a place",
+                    "11.4",
+                    "clients of which 0 and 1 hold a permit each",
+                    "SessionPool.java",
+                    "holders.put(hold, session); place = session == place ? null : place;",
+                    "holders.put(hold, session);"));
 
     @TempDir
     Path folder;

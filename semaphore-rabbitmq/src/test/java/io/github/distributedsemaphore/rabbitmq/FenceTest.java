@@ -116,7 +116,7 @@ class FenceTest {
                 .strip());
     }
 
-    private static int channels() {
+    static int channels() {
         return Integer.parseInt(
                 RabbitServer.eval("length(rabbit_channel:list()).").strip());
     }

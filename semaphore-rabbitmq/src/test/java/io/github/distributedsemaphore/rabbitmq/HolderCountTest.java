@@ -131,6 +131,21 @@ class HolderCountTest {
         awaitCounted(20, 20);
     }
 
+    /** The channel on which the count was asked for serves the next request. */
+    @Test
+    void attemptsInVainLeaveNoChannels() {
+        assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");
+        backend.admin().create(name, 20);
+        takeAll(session, 20);
+        awaitCounted(20, 20);
+        assertFull(otherSession);
+        int channels = FenceTest.channels();
+        for (int i = 0; i < 20; i++) {
+            assertFull(otherSession);
+        }
+        assertThat(FenceTest.channels()).isLessThan(channels + 10);
+    }
+
     @Test
     void aHoldWhoseHolderWasToldOfItsLossIsNotCountedAnyMore() {
         assumeTrue(RabbitServer.isOurs(), "needs a broker of our own");

@@ -6,10 +6,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.spi.BackendSession;
+import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
+import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
@@ -68,5 +75,26 @@ class IdleTest {
         Hold hold = takeOne(session);
         assertThat(isAnyWatchTouched()).isTrue();
         assertThat(giveBack(session, hold).lost()).isEmpty();
+    }
+
+    /** While a session rests no look is planned, and a look is what ends a wait for a reply. */
+    @Test
+    void anExchangeAfterARestDoesNotWaitForEver() {
+        try (Relay relay = new Relay(RedisServer.address())) {
+            String uri = redis.uri("timeout=1s").replace(RedisServer.address(), relay.uri());
+            SemaphoreBackend behind = redis.track(
+                    new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("behind")));
+            BackendSession resting = behind.open("jobs", new Redis.Ear());
+            giveBack(resting, takeOne(resting));
+            assertThat(isAnyWatchTouched()).isTrue();
+            await().atMost(LONGER_THAN_IDLE).until(() -> !isAnyWatchTouched());
+
+            relay.loseReplies();
+            CompletableFuture<?> exchange = Objects.requireNonNull(
+                            resting.start(new ExchangeRequest(List.of(), List.of(1), 1, false)))
+                    .toCompletableFuture();
+            await().atMost(LONGER_THAN_IDLE).until(exchange::isCompletedExceptionally);
+            resting.abort();
+        }
     }
 }

@@ -20,6 +20,20 @@ class PlantedBugsTest {
                     "transaction.add(RedisVerb.PERSIST, key);",
                     "LOG.trace(key);"),
             in(
+                    "create after destroy ends what holders have of their own",
+                    "8.15",
+                    "a permit from before a destroy is held on",
+                    "RedisAdmin.java",
+                    "for (String key : layout.keysOfHolders(clients)) { transaction.add(RedisVerb.PERSIST, key);",
+                    "for (String key : List.of(layout.free(), layout.epochs(), layout.lives())) { transaction.add(RedisVerb.PERSIST, key);"),
+            in(
+                    "who waits no more goes on listening",
+                    "16.6",
+                    "messages to a client that waits for nothing",
+                    "RedisSession.java",
+                    "channels.forget(layout.channelOfAll(), everybody);",
+                    "channels.forget(layout.channelOfAll(), this::hint);"),
+            in(
                     "validity is counted from the answer",
                     "5.4",
                     "the longest validity that is left",
@@ -110,6 +124,13 @@ class PlantedBugsTest {
                     "RedisExchange.java",
                     "if (reconciliation.outlive(deadline)) { reconciliation.requireConfirmed",
                     "if (reconciliation.isDue()) { reconciliation.requireConfirmed"),
+            engine(
+                    "the patience of awaitReleased begins anew with each question",
+                    "3.13",
+                    "gives up after its patience",
+                    "EngineAdmin.java",
+                    "since = reason == null ? asked : since;",
+                    "since = asked;"),
             engine(
                     "a permit that was not renewed is said to be taken by the backend",
                     "13.3",

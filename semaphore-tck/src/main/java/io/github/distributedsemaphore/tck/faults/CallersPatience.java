@@ -135,6 +135,39 @@ final class CallersPatience {
         outage.assertSettled(tck, Map.of(name, 1), "holders");
     }
 
+    /** The administrator's wait gives up after the patience of its client, which counts anew in each outage. */
+    void awaitReleasedGivesUp(Outage outage) {
+        String name = outage.create(2);
+        List<Permit> held = tck.take(outage.observer().semaphore(name), 2);
+        outage.observer().admin().resize(name, 1);
+        Duration patience = Duration.ofSeconds(2);
+        SemaphoreClient client = outage.client(Outage.EAGER.with("outagePatience", "2s"));
+        TimedCall waiter = TimedCall.start(
+                tck,
+                "awaitReleased(maxWait) with outagePatience=2s",
+                () -> client.admin().awaitReleased(name, TimedCall.LONG));
+        waiter.task().awaitBlocked();
+        long first = System.nanoTime();
+        // Longer than the pauses between two questions.
+        outage.during(() -> Pause.millis(500));
+        Pause.millis(patience.toMillis());
+        if (waiter.task().isDone()) {
+            tck.abortIfStoodStill(patience.dividedBy(4), first);
+        }
+        waiter.assertGoesOn();
+        // Patience counts from the sending of the first request without an answer, which may be under way already.
+        long second = System.nanoTime() - UNDER_WAY.toNanos();
+        outage.during(() -> {
+            tck.await(
+                    waiter.what() + " gives up after its patience",
+                    patience.plus(tck.guarantees().callBound()).plusSeconds(1),
+                    waiter.task()::isDone);
+            assertGaveUp(waiter, name, second + patience.toNanos());
+        });
+        held.forEach(Permit::close);
+        outage.assertSettled(tck, Map.of(name, 1), "holders");
+    }
+
     /** Waiters give up after the patience that their client was given, and say how long they tried. */
     void givesUp(Outage outage) {
         String full = outage.create(1);

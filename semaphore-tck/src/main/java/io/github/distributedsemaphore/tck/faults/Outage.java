@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.ClientSpec;
 import io.github.distributedsemaphore.tck.harness.ServerControl;
 import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.Ending;
 import io.github.distributedsemaphore.tck.link.FaultMissedException;
 import io.github.distributedsemaphore.tck.link.LinkFault;
 import io.github.distributedsemaphore.tck.link.TcpProxy;
@@ -57,6 +58,16 @@ public abstract class Outage {
     /** Requests arrive and are carried out; answers are kept on their way. */
     static Outage halfOpen(TckFixture tck) {
         return link(tck, "half open", proxy -> proxy.stall(Direction.ANSWERS));
+    }
+
+    /** Connections end, and new ones are refused. */
+    static Outage cut(TckFixture tck) {
+        return link(tck, "cut", proxy -> {
+            LinkFault refusal = proxy.refuse();
+            // There may be none between two questions.
+            proxy.cutAny(Ending.RESET);
+            return refusal;
+        });
     }
 
     private static Outage link(TckFixture tck, String how, Function<TcpProxy, LinkFault> fault) {

@@ -245,6 +245,12 @@ public abstract class OutageRules {
     }
 
     @Test
+    @Rule("3.13")
+    void theWaitForRetiredHoldersGivesUpAfterItsPatience(TckFixture tck) {
+        new CallersPatience(tck).awaitReleasedGivesUp(Outage.cut(tck));
+    }
+
+    @Test
     @Rule("3.14")
     void callersThatGaveUpDuringASilenceHoldNothingAfterIt(TckFixture tck) throws Exception {
         onEachLink(tck, new CallersTime(tck)::leavesNothing);

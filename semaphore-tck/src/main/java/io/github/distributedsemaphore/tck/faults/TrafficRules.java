@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Test;
 public abstract class TrafficRules {
     private static final Duration LONGEST_WINDOW = Duration.ofSeconds(5);
     private static final int GRANTS = 20;
+    private static final int RESIZES = 20;
 
     /** For subclasses. */
     protected TrafficRules() {}
@@ -80,7 +81,13 @@ public abstract class TrafficRules {
         Pause.millis(window.toMillis());
         long idleBefore = said(route);
         long quietBefore = said(quiet);
-        Pause.millis(window.toMillis());
+        long heardBefore = heard(route);
+        long signsHeardBefore = heard(quiet);
+        for (int i = 0; i < RESIZES; i++) {
+            // Who waits is told of it.
+            tck.home().admin().resize(name, 1 + i % 2);
+            Pause.millis(window.dividedBy(RESIZES).toMillis());
+        }
         long idle = said(route) - idleBefore;
         long signs = said(quiet) - quietBefore;
         // Signs come in equal intervals, so one window may hold one more than another of the same length.
@@ -91,6 +98,16 @@ public abstract class TrafficRules {
                         "messages in %s of a client that holds nothing, on %d connections; one that never held anything sends %d on %d",
                         window, connections(route), signs, connections(quiet))
                 .isLessThanOrEqualTo(perConnection * connections(route));
+        if (heard(quiet) == signsHeardBefore) {
+            // Where a server sends signs too, it may also tell all clients of a change.
+            assertThat(heard(route) - heardBefore)
+                    .as("messages to a client that waits for nothing, while the limit changed %d times", RESIZES)
+                    .isLessThan(RESIZES / 2);
+        }
+    }
+
+    private static long heard(Route route) {
+        return route.proxy().messages(Direction.ANSWERS);
     }
 
     private static long said(Route route) {

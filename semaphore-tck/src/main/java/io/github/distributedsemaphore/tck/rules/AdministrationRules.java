@@ -17,6 +17,7 @@ import io.github.distributedsemaphore.tck.fixture.Task;
 import io.github.distributedsemaphore.tck.fixture.TckFixture;
 import io.github.distributedsemaphore.tck.harness.StateProbe;
 import io.github.distributedsemaphore.tck.rulebook.Rule;
+import io.github.distributedsemaphore.tck.watch.LongHolds;
 import io.github.distributedsemaphore.tck.watch.Waiters;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +34,8 @@ import org.junit.jupiter.api.Test;
 /** Section 8: create and destroy; for changes of the limit see {@link ResizeRules}. */
 @Section
 public abstract class AdministrationRules {
+    private static final Duration LONGER = Duration.ofMillis(2_500);
+
     /** For subclasses. */
     protected AdministrationRules() {}
 
@@ -302,6 +305,7 @@ public abstract class AdministrationRules {
     void aPermitFromBeforeTheDestroyDoesNotTouchTheNewSemaphore(TckFixture tck) throws Exception {
         String name = tck.create(2);
         Permit old = tck.home().semaphore(name).acquire(tck.patience());
+        Duration validity = tck.validity(old.validUntil());
         SemaphoreClient other = tck.client();
         other.admin().destroy(name);
         other.admin().create(name, 2);
@@ -312,6 +316,11 @@ public abstract class AdministrationRules {
         assertThat(other.semaphore(name).tryAcquire())
                 .as("both slots of the new semaphore were granted while one was held from before")
                 .isEmpty();
+        if (LongHolds.hasTimeForALease(tck)) {
+            // What a destroy lets end a moment after a lease is not to end under a holder.
+            Duration time = tck.scaled(tck.guarantees().detectionMax()).plus(LONGER);
+            tck.proveHeld("a permit from before a destroy is held on", time, validity, old::isValid);
+        }
         old.release();
         Optional<Permit> last = other.semaphore(name).tryAcquire();
         assertThat(last)

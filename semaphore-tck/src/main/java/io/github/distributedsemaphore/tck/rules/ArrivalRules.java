@@ -159,7 +159,7 @@ public abstract class ArrivalRules {
                 });
     }
 
-    /** A client that holds a permit may be watching the backend already. */
+    /** A client that holds a permit may be watching the backend already, and may have had a place that the permit came to. */
     @Test
     @Rule("11.4")
     void clientsThatHoldAPermitHaveTheirPlacesToo(TckFixture tck) {
@@ -168,7 +168,7 @@ public abstract class ArrivalRules {
                 tck.client(Waiters.lasting(tck)), tck.client(Waiters.lasting(tck)), others.get(0), others.get(1));
         assertInOrder("clients of which 0 and 1 hold a permit each", List.of(0, 1, 2, 3), TRIES / 2, served -> {
             Line line = new Line(tck, clients, served, 3);
-            line.has(0);
+            line.waitsFor(0);
             line.has(1);
             Pause.millis(AWAY.multipliedBy(2).toMillis());
             line.join(0);
@@ -278,6 +278,16 @@ public abstract class ArrivalRules {
         void has(int client) {
             held.remove(0).release();
             kept.addAll(tck.take(clients.get(client).semaphore(name), 1));
+        }
+
+        /** As {@link #has}, but the client waits for the permit. */
+        void waitsFor(int client) {
+            assertFull(client);
+            List<Permit> granted = new CopyOnWriteArrayList<>();
+            arrives(client, semaphore -> semaphore.acquireAsync().thenAccept(granted::add));
+            held.remove(0).release();
+            tck.await("the only client that waits is served", () -> !granted.isEmpty());
+            kept.addAll(granted);
         }
 
         /** A new client connects first, which takes it longer than the next. */
