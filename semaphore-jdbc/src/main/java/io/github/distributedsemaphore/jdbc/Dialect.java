@@ -44,7 +44,12 @@ enum Dialect {
 
     private static final String COMPLETION_UNKNOWN = "40003";
 
-    /** PostgreSQL's driver has no password where the server asks for one. MariaDB says the same of too many connections, with a number. */
+    private static final String NOT_UNIQUE = "23505";
+
+    /**
+     * PostgreSQL's driver has no password where the server asks for one. It says the same of a server that has no TLS, or no process for
+     * the connection at the moment. MariaDB says it of too many connections, with a number.
+     */
     private static final String REJECTED = "08004";
 
     /** PostgreSQL: the table, and its type. */
@@ -150,7 +155,7 @@ enum Dialect {
 
     /** Somebody else was first: a row of that name, or a change of this one. */
     static boolean isConflict(SQLException e) {
-        return state(e).startsWith("23") || (state(e).startsWith("40") && !state(e).equals(COMPLETION_UNKNOWN));
+        return state(e).equals(NOT_UNIQUE) || (state(e).startsWith("40") && !state(e).equals(COMPLETION_UNKNOWN));
     }
 
     /** The table was made in between. */
@@ -223,7 +228,8 @@ enum Dialect {
         if (sent && endsConnection(e)) {
             return new OutcomeUnknownException(what, e);
         }
-        if (state(e).startsWith("42") && !isMissingTable(e) && e.getErrorCode() != USER_LIMIT_IN_MARIADB) {
+        boolean isRefusedByTable = state(e).startsWith("42") || (state(e).startsWith("23") && !isConflict(e));
+        if (isRefusedByTable && !isMissingTable(e) && e.getErrorCode() != USER_LIMIT_IN_MARIADB) {
             return new IncompatibleStateException(
                     what + ". The table is not that of this version: name another one by the setting 'table'", e);
         }
@@ -238,7 +244,9 @@ enum Dialect {
     private static @Nullable SemaphoreException noAccess(SQLException e, String where) {
         String state = state(e);
         String what = said(e, where);
-        if (state.startsWith("28") || (state.equals(REJECTED) && e.getErrorCode() == 0)) {
+        // All translations of the driver's text about TLS have this word.
+        boolean lacksPassword = state.equals(REJECTED) && e.getErrorCode() == 0 && !what.contains("SSL");
+        if (state.startsWith("28") || lacksPassword) {
             return new BackendAccessException(what + ". Correct user and password", e);
         }
         if (isUntrusted(e)) {

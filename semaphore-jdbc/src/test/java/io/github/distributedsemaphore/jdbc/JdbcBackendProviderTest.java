@@ -1,5 +1,6 @@
 package io.github.distributedsemaphore.jdbc;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -225,6 +226,32 @@ class JdbcBackendProviderTest {
     @ValueSource(strings = {"db", "db_1.example-a:65535", "[::1]:5432", "[fe80::1],10.0.0.1:5432", "a,b"})
     void whatIsAHostIsTaken(String hosts) {
         SemaphoreClient.connect("postgresql://" + hosts + "/app").close();
+    }
+
+    /** As a server does that can start no process for the connection. */
+    @Test
+    void aServerThatDoesNotComeToSpeakOfTlsIsAwayForNow() throws Exception {
+        byte[] refusal = "Ecould not fork new process for connection: Cannot allocate memory\n\0".getBytes(US_ASCII);
+        ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        CompletableFuture<Void> refusing = CompletableFuture.runAsync(() -> refuseAll(server, refusal));
+        String uri = "postgresql://app:secret@127.0.0.1:" + server.getLocalPort() + "/app?sslmode=require";
+        try (SemaphoreClient client = SemaphoreClient.connect(uri)) {
+            assertThatThrownBy(() -> client.admin().names()).isInstanceOf(BackendUnavailableException.class);
+        } finally {
+            server.close();
+            refusing.join();
+        }
+    }
+
+    private static void refuseAll(ServerSocket server, byte[] refusal) {
+        while (!server.isClosed()) {
+            try (Socket client = server.accept()) {
+                assertThat(client.getInputStream().readNBytes(8)).hasSize(8);
+                client.getOutputStream().write(refusal);
+            } catch (IOException e) {
+                // The test is over, or the client has gone.
+            }
+        }
     }
 
     @Test

@@ -98,6 +98,20 @@ class SchemaTest {
         assertThat(done).as("whether a CREATE failed").isTrue();
     }
 
+    /** Nobody else was first: it is refused for ever. */
+    @Test
+    void whatAConstraintRefusesIsNamedAtOnce() {
+        server.execute(
+                JdbcSemaphores.schema("postgresql", "office.limits"),
+                "ALTER TABLE office.limits ADD owner text NOT NULL",
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON office.limits TO clerk");
+        try (SemaphoreClient client = SemaphoreClient.connect(uri)) {
+            assertThatThrownBy(() -> client.admin().create("desks", 1))
+                    .isInstanceOf(IncompatibleStateException.class)
+                    .hasMessageContaining("owner");
+        }
+    }
+
     /** A table brings a type of its name along. */
     @Test
     void whatElseHasTheNameOfTheTableIsNamed() {

@@ -273,8 +273,8 @@ class FileMutex {
 
     /**
      * A process's place in the operating system's queue for the first byte of a file. The operating system's wait ends by no
-     * time-out, and an interrupt would close the file, so a thread of its own waits. It waits on while nobody awaits it, since
-     * the JVM lets one thread at a time wait for a lock; a lock that comes then is given back at once.
+     * time-out, and an interrupt would close the file, so a thread of its own waits, which is deaf to interrupts. It waits on while
+     * nobody awaits it, since the JVM lets one thread at a time wait for a lock; a lock that comes then is given back at once.
      */
     private static final class Place {
         private final LinkedTransferQueue<Optional<FileLock>> handOver = new LinkedTransferQueue<>();
@@ -284,7 +284,11 @@ class FileMutex {
         private volatile boolean failed;
 
         Place(LockFile file) {
-            Thread thread = new Thread(() -> waitForIt(file), "semaphore-local-mutex");
+            Thread thread = new Thread(() -> waitForIt(file), "semaphore-local-mutex") {
+                /** Its thread group is the application's, which may interrupt all of it. All holds of this process would be lost. */
+                @Override
+                public void interrupt() {}
+            };
             thread.setDaemon(true);
             thread.start();
         }

@@ -61,9 +61,9 @@ final class LocalBackend implements SemaphoreBackend {
         return new String[] {
             network,
             "A release reaches waiters of other processes by file system events (inotify on Linux); where there are none,"
-                    + " and when a holder was killed, waiters find out by asking again after "
+                    + " and when a holder was killed, one waiting process finds out by asking again after "
                     + Durations.format(settings.recheck(true))
-                    + ".",
+                    + ", and each other one after 50 to 75 % of the detection time.",
             "A process that is stopped (SIGSTOP) in the middle of an operation, which takes some ten microseconds, makes"
                     + " all others fail until it goes on; the message names it.",
         };

@@ -140,18 +140,8 @@ final class SharedSemaphore {
         watchers.put(session, hint);
         underMutex(call, () -> {
             showPresence();
-            watchDirectory();
             return true;
         });
-    }
-
-    private void watchDirectory() {
-        WatchKey key = watchKey;
-        if (key == null || !key.isValid()) {
-            // Kept until the last user has gone: coming and going with each wait would cost more than the needless
-            // hints.
-            watchKey = directoryWatch.watch(directory, this::changed);
-        }
     }
 
     /** Removes a waiter. Does not wait. */
@@ -161,14 +151,16 @@ final class SharedSemaphore {
     }
 
     /**
-     * Takes or drops the locks that say that this process waits, and looks out for dead holders. A watch ends with its directory.
-     * A waiter may go on waiting in the next one, which is watched then. For one thread at a time.
+     * Takes or drops the locks that say that this process waits, and looks out for dead holders. Watches the directory of a waiter. A
+     * watch ends with its directory, and the waiter may go on waiting in the next one. For one thread at a time.
      */
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
         WatchKey key = watchKey;
-        if (waiting && key != null && !key.isValid()) {
-            watchDirectory();
+        if (waiting && mutex.file() != null && (key == null || !key.isValid())) {
+            // Kept until the last user has gone: coming and going with each wait would cost more than the needless
+            // hints.
+            watchKey = directoryWatch.watch(directory, this::changed);
         }
         presence = takenOrDropped(waiting, presence, place);
         lookout = takenOrDropped(waiting, lookout, LOOKOUT);

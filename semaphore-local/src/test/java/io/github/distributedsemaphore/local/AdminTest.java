@@ -295,4 +295,19 @@ class AdminTest {
         assertThatThrownBy(() -> admin.destroy("jobs")).isInstanceOf(OutcomeUnknownException.class);
         assertThat(admin.describe("jobs")).isEmpty();
     }
+
+    @Test
+    void whatCannotBeClearedUpHindersNoReleaseAndNoRefusal() throws IOException {
+        admin.create("jobs", 2);
+        Hold hold = takeOne(session);
+        admin.destroy("jobs");
+        Path inTheWay = Files.createDirectories(directory.resolve("n-jobs/released/in the way"));
+
+        assertThat(giveBack(session, hold).lost()).isEmpty();
+        assertThat(take(rival, 1)).isEqualTo(Answer.MISSING);
+        Files.delete(inTheWay);
+        Files.delete(inTheWay.getParent());
+        assertThat(take(rival, 1)).isEqualTo(Answer.MISSING);
+        assertThat(directory.resolve("n-jobs")).doesNotExist();
+    }
 }

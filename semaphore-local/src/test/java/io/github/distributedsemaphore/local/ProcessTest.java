@@ -210,6 +210,23 @@ class ProcessTest {
         }
     }
 
+    /** An interrupt would close the table, and so end all holds of this process. */
+    @Test
+    void theThreadThatWaitsForTheMutexIsDeafToInterrupts() {
+        Hold hold = takeOne(session);
+        try (Child child = Child.start("lock", state.resolve("n-jobs/table"));
+                SemaphoreBackend hasty = Local.open(state, "timeout=200ms");
+                BackendSession impatient = session(hasty, "jobs")) {
+            child.await("LOCKED");
+            assertThatThrownBy(() -> take(impatient, 1)).isInstanceOf(BackendUnavailableException.class);
+            mutexThreads().forEach(Thread::interrupt);
+            child.kill();
+        }
+        Hold second = takeOne(session);
+        assertThat(session.renew(List.of(hold, second)).lost()).isEmpty();
+        giveBack(session, hold, second);
+    }
+
     @Test
     void whileTheMutexIsNotToBeHadCallsFailInTimeAndNameWhoHasIt() {
         try (Child child = Child.start("lock", state.resolve("n-jobs/table"));

@@ -13,6 +13,7 @@ import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -115,13 +116,32 @@ class WatchTest {
         while (hints.tryAcquire(300, TimeUnit.MILLISECONDS)) {
             assertThat(take(waiter, 1)).isEqualTo(Answer.FULL);
         }
-        // As a process does that changed the limit, which wakes everybody.
+        changeLimit();
+        assertThat(hinted()).isTrue();
+    }
+
+    /** The engine opens a watch once. */
+    @Test
+    void whoBeginsToWaitBetweenDestroyAndCreateIsHinted() throws Exception {
+        backend.admin().destroy("jobs");
+        waiter.watch(hints::release);
+        backend.admin().create("jobs", 1);
+        takeOne(holder);
+        assertThat(take(waiter, 1)).isEqualTo(Answer.FULL);
+        while (hints.tryAcquire(300, TimeUnit.MILLISECONDS)) {
+            assertThat(take(waiter, 1)).isEqualTo(Answer.FULL);
+        }
+        changeLimit();
+        assertThat(hinted()).isTrue();
+    }
+
+    /** As a process does that changed the limit, which wakes everybody. */
+    private void changeLimit() throws IOException {
         Files.createFile(directory.resolve("n-jobs/limit.other"));
         Files.move(
                 directory.resolve("n-jobs/limit.other"),
                 directory.resolve("n-jobs/limit"),
                 StandardCopyOption.ATOMIC_MOVE);
-        assertThat(hinted()).isTrue();
     }
 
     @Test
