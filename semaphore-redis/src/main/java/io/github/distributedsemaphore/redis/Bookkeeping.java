@@ -39,7 +39,8 @@ final class Bookkeeping {
             reading = View.Reading.ofQueue(batch, layout, liveness.client());
         } else {
             batch.exec();
-            if (step.takes() > 0) {
+            // What was taken before is valid until the end that a renewal moves on.
+            if (step.takes() > 0 || (step.extend() && !attempt.taken().isEmpty())) {
                 batch.confirm(liveness.replicas());
             }
             // A client that waits holds no watch: it would make the transactions of all others slower.

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -113,9 +114,7 @@ final class Planner {
         int retained = Math.min(Math.min(missing, usable.size()), Math.max(room.released(), wantedOnce));
         List<Hold> retains = usable.subList(0, retained);
         List<Hold> freed = new ArrayList<>(owed);
-        if (!retains.isEmpty()) {
-            freed.removeAll(retains);
-        }
+        freed.removeAll(new HashSet<>(retains));
         List<Integer> claims = choose(missing - retained, attempt, view);
         boolean unserved = firstUnserved != null;
         List<Step.Hand> hands = hands(attempt, view, freed, unserved ? view.ahead(liveness.client()) : view.waiters());
@@ -145,7 +144,7 @@ final class Planner {
                 control == null ? 0 : control.base(),
                 control == null ? null : former,
                 control != null && !view.isMember() && (score > 0 || !claims.isEmpty()),
-                view.isMember() && acts && liveness.isDueForRenewal(view.deadlineMillis(), takes),
+                view.isMember() && acts && liveness.isDueForRenewal(view, takes),
                 score == queuedAs ? 0 : score,
                 queuedAs > 0 && !stays && score == 0,
                 hints);
@@ -235,21 +234,21 @@ final class Planner {
             free = new ArrayList<>(free);
             Collections.shuffle(free, ThreadLocalRandom.current());
         }
-        List<Integer> chosen = new ArrayList<>(count);
+        Set<Integer> chosen = new LinkedHashSet<>();
         for (Integer slot : ledger.recent()) {
             if (chosen.size() == count) {
-                return chosen;
+                break;
             }
             choose(slot, free.contains(slot), chosen);
         }
         for (int i = 0; i < free.size() && chosen.size() < count; i++) {
             choose(free.get(i), true, chosen);
         }
-        return chosen;
+        return List.copyOf(chosen);
     }
 
-    private void choose(Integer slot, boolean free, List<Integer> chosen) {
-        if (free && ledger.holdOf(slot) == null && !chosen.contains(slot)) {
+    private void choose(Integer slot, boolean free, Set<Integer> chosen) {
+        if (free && ledger.holdOf(slot) == null) {
             chosen.add(slot);
         }
     }

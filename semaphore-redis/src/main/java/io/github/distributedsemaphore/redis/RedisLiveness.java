@@ -200,18 +200,18 @@ final class RedisLiveness {
     }
 
     /**
-     * Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write.
+     * Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write. Without a
+     * semaphore none makes that key, and would be due again and again.
      *
      * @param takes whether it takes slots. The engine's first renewal comes only after a while, and may get no answer
      */
-    boolean isDueForRenewal(long deadlineMillis, boolean takes) {
-        // A renewal counts from the earliest that the clock can show. Where answers are slow, too little may be left by
-        // the
-        // latest after a renewal too, which would be due again at once: so it has to gain something.
-        long gainMillis = nextDeadlineMillis() - deadlineMillis;
-        long leftMillis = deadlineMillis - clock.micros() / 1_000;
+    boolean isDueForRenewal(View view, boolean takes) {
+        // A renewal counts from the earliest that the clock can show. Where answers are slow, too little may be left
+        // by the latest after a renewal too, which would be due again at once: so it has to gain something.
+        long gainMillis = nextDeadlineMillis() - view.deadlineMillis();
+        long leftMillis = view.deadlineMillis() - clock.micros() / 1_000;
         boolean tooShort = leftMillis < settings.lifeOfGrant().toMillis() && gainMillis > lease.toMillis() / 8;
-        return unguarded || (takes ? tooShort : gainMillis > lease.toMillis() / 2);
+        return (unguarded && view.control() != null) || (takes ? tooShort : gainMillis > lease.toMillis() / 2);
     }
 
     /** From when on {@link #isDueForRenewal} is so of an exchange that takes nothing; the engine renews nobody that holds nothing. */

@@ -6,7 +6,10 @@ import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.ServerClock;
+import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -167,13 +170,15 @@ record View(
 
     /** What is known once a step was done, without a look. */
     View after(Step step) {
+        // Each is looked up in a set: there may be as many as a semaphore has, and the time of the call runs.
         List<Integer> left = new ArrayList<>(free);
-        left.removeAll(step.claims());
-        step.releases().forEach(hold -> {
-            if (hold.slot() <= limit() && !left.contains(hold.slot())) {
-                left.add(hold.slot());
-            }
-        });
+        left.removeAll(new HashSet<>(step.claims()));
+        Set<Integer> more = new LinkedHashSet<>();
+        step.releases().stream().map(Hold::slot).filter(slot -> slot <= limit()).forEach(more::add);
+        if (!more.isEmpty()) {
+            left.forEach(more::remove);
+            left.addAll(more);
+        }
         List<Waiter> queue = step.hands().isEmpty()
                 ? waiters
                 : waiters.stream()

@@ -6,22 +6,31 @@ import static io.github.distributedsemaphore.redis.Redis.take;
 import static io.github.distributedsemaphore.redis.Redis.takeHolds;
 import static io.github.distributedsemaphore.redis.Redis.takeOne;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.github.distributedsemaphore.redis.net.RedisConnections;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
 import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.HoldState;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What an exchange grants, refuses and gives back, with two clients. */
 class ExchangeTest {
+    /** On a busy machine too. */
+    private static final Duration LITTLE = Duration.ofSeconds(5);
+
     private Redis redis;
     private SemaphoreBackend backend;
     private BackendSession session;
@@ -174,6 +183,40 @@ class ExchangeTest {
         assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
         giveBack(session, hold);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** That is done before the request is sent, and the time of the call runs meanwhile. */
+    @Test
+    void whatTakesOrGivesBackTheMostSlotsIsPlannedInLittleTime() {
+        List<Integer> slots =
+                IntStream.rangeClosed(1, Control.MAX_LIMIT).boxed().toList();
+        long now = System.nanoTime();
+        Control control = new Control(Control.MAX_LIMIT, Control.MAX_LIMIT, 1, "", "");
+        View.Base base = new View.Base(control, 0, Long.MAX_VALUE, 0, now, now);
+        View view = new View(base, null, slots, true, List.of(), now, View.Watch.CONTROL, true);
+        RedisSettings settings = RedisSettings.from(BackendUri.parse(redis.uri()), HolderInfo.ofThisProcess("test"));
+        try (RedisConnections unused = new RedisConnections(settings.servers(), true)) {
+            Planner planner = new Planner(new RedisLiveness(redis.layout("jobs"), unused, settings, () -> {}));
+            assertTimeoutPreemptively(LITTLE, () -> {
+                Step take = planner.next(new Attempt(request(List.of(), Control.MAX_LIMIT)), view);
+                assertThat(take.claims()).isEqualTo(slots);
+                assertThat(view.after(take).free()).isEmpty();
+            });
+            List<Hold> holds = slots.stream().map(slot -> new Hold(slot, 1, 1)).toList();
+            View full = new View(base, null, List.of(), true, List.of(), now, View.Watch.CONTROL, true);
+            assertTimeoutPreemptively(LITTLE, () -> {
+                Attempt swap = new Attempt(request(holds, Control.MAX_LIMIT));
+                swap.toGiveBack().addAll(holds);
+                assertThat(planner.next(swap, full).retains()).isEqualTo(holds);
+                Attempt back = new Attempt(request(holds));
+                back.toGiveBack().addAll(holds);
+                assertThat(full.after(planner.next(back, full)).free()).isEqualTo(slots);
+            });
+        }
+    }
+
+    private static ExchangeRequest request(List<Hold> giveBack, Integer... wants) {
+        return new ExchangeRequest(giveBack, List.of(wants), 1, false);
     }
 
     @Test

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * What a test has open: clients of the backend, which it drives through the port, and a connection of its own to look at
@@ -55,10 +56,21 @@ final class Redis implements AutoCloseable {
         /** How often a session had to wait for something and did so on a thread of the engine. */
         final AtomicInteger executed = new AtomicInteger();
 
+        private final Consumer<Runnable> executor;
+
+        Ear() {
+            this.executor = SessionListener.super::execute;
+        }
+
+        /** Gives what would be done on a thread of the engine to somebody else. */
+        Ear(Consumer<Runnable> executor) {
+            this.executor = executor;
+        }
+
         @Override
         public void execute(Runnable task) {
             executed.incrementAndGet();
-            SessionListener.super.execute(task);
+            executor.accept(task);
         }
 
         @Override

@@ -33,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -80,7 +81,11 @@ class ReplicationTest {
 
     /** A client that finds its server where the relay leads. */
     private SemaphoreBackend backend(String... settings) {
-        String uri = clients.uri() + "?prefix=" + PREFIX + "&detection=1m&" + String.join("&", settings);
+        List<String> all = new ArrayList<>(List.of(settings));
+        if (all.stream().noneMatch(setting -> setting.startsWith("detection="))) {
+            all.add("detection=1m");
+        }
+        String uri = clients.uri() + "?prefix=" + PREFIX + "&" + String.join("&", all);
         SemaphoreBackend backend =
                 new RedisBackendProvider().open(BackendUri.parse(uri), HolderInfo.ofThisProcess("test"));
         open.add(backend);
@@ -291,16 +296,55 @@ class ReplicationTest {
         clients.loseReplies();
         ExchangeRequest one = new ExchangeRequest(List.of(), List.of(1), 1, false);
         assertThatThrownBy(() -> session.exchange(one)).isInstanceOf(OutcomeUnknownException.class);
-        try (Socket monitor = new Socket(InetAddress.getLoopbackAddress(), master.port())) {
-            monitor.setSoTimeout(10_000);
-            monitor.getOutputStream().write("MONITOR\r\n".getBytes(StandardCharsets.US_ASCII));
-            BufferedReader lines =
-                    new BufferedReader(new InputStreamReader(monitor.getInputStream(), StandardCharsets.US_ASCII));
-            assertThat(lines.readLine()).isEqualTo("+OK");
+        try (BufferedReader lines = monitor()) {
             assertThat(session.resolve(one).answers().get(0)).isInstanceOf(Answer.Granted.class);
 
             assertThat(commandBefore("WAIT", lines)).isEqualTo("ZADD");
         }
+    }
+
+    /** Or else a permit is valid for longer than a replica knows that takes over. */
+    @Test
+    void theRenewalThatFollowsAFirstGrantAfterALateAnswerIsConfirmedToo() throws Exception {
+        BackendSession session = session("minReplicas=1", "detection=2s", "timeout=10s");
+        CountDownLatch answered = clients.holdReplyTo("ZSCORE");
+        CompletableFuture<Hold> taken = CompletableFuture.supplyAsync(() -> takeOne(session));
+        assertThat(answered.await(60, TimeUnit.SECONDS)).isTrue();
+        try (BufferedReader lines = monitor()) {
+            await().pollDelay(Duration.ofMillis(900)).until(() -> true);
+            clients.bringReply();
+            assertThat(taken.get(60, TimeUnit.SECONDS)).isNotNull();
+            atMaster.commands().echo("over");
+
+            assertThat(commandsAfterLast("GT", lines)).contains("EXEC", "WAIT");
+        }
+    }
+
+    /** What the master is sent from now on, a line each. */
+    private BufferedReader monitor() throws IOException {
+        Socket monitor = new Socket(InetAddress.getLoopbackAddress(), master.port());
+        monitor.setSoTimeout(10_000);
+        monitor.getOutputStream().write("MONITOR\r\n".getBytes(StandardCharsets.US_ASCII));
+        BufferedReader lines =
+                new BufferedReader(new InputStreamReader(monitor.getInputStream(), StandardCharsets.US_ASCII));
+        assertThat(lines.readLine()).isEqualTo("+OK");
+        return lines;
+    }
+
+    /** Which commands came after the last one with this argument, on the same connection and before somebody sent ECHO. */
+    private static List<String> commandsAfterLast(String argument, BufferedReader lines) throws IOException {
+        String connection = "";
+        List<String> after = new ArrayList<>();
+        for (String line = lines.readLine(); !line.contains("\"ECHO\""); line = lines.readLine()) {
+            String[] parts = line.split("[\\[\\]\"]", 5);
+            if (line.contains("\"" + argument + "\"")) {
+                connection = parts[1];
+                after.clear();
+            } else if (parts[1].equals(connection)) {
+                after.add(parts[3]);
+            }
+        }
+        return after;
     }
 
     /** Which command came last on the connection on which this one comes, as MONITOR tells it. */

@@ -34,6 +34,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The least rights that docs/backends/redis.md lists: enough, and none too many. */
 class RightsTest {
@@ -145,15 +147,16 @@ class RightsTest {
     }
 
     /** Or else what follows MULTI in the same write would be done without a transaction. */
-    @Test
-    void withoutTheRightToTransactionsNothingIsDone() {
+    @ParameterizedTest
+    @ValueSource(strings = {"multi", "exec"})
+    void withoutTheRightToTransactionsNothingIsDone(String right) {
         redis.backend().admin().create("jobs", 2);
-        allow("bare", documented().replace("+multi ", ""));
+        allow("bare", documented().replace("+" + right + " ", ""));
         SemaphoreBackend backend = as("bare", "");
         BackendSession session = session(backend, "jobs");
         assertThatThrownBy(() -> take(session, 1))
                 .isInstanceOf(BackendAccessException.class)
-                .hasMessageContaining("multi");
+                .hasMessageContaining(right);
         assertThatThrownBy(() -> backend.admin().create("more", 2)).isInstanceOf(BackendAccessException.class);
         assertThat(redis.held("jobs")).isZero();
         assertThat(redis.commands().exists(redis.layout("more").control())).isZero();
@@ -208,6 +211,19 @@ class RightsTest {
         Answer found = session.resolve(one).answers().get(0);
         int taken = found instanceof Answer.Granted granted ? granted.holds().size() : 0;
         assertThat(redis.held("jobs")).as("slots that somebody knows to have").isEqualTo(1L + taken);
+        assertThat(giveBack(session, kept).lost()).isEmpty();
+    }
+
+    @Test
+    void whenTheRightToEndTransactionsIsTakenAwayMeanwhileNothingIsDone() {
+        redis.backend().admin().create("jobs", 2);
+        allow("bare", documented());
+        BackendSession session = session(as("bare", ""), "jobs");
+        Hold kept = takeOne(session);
+        assertThat(server.say("ACL SETUSER bare -exec")).isEqualTo("+OK");
+        assertThatThrownBy(() -> take(session, 1)).isInstanceOf(BackendAccessException.class);
+        assertThat(redis.held("jobs")).isEqualTo(1);
+        allow("bare", documented());
         assertThat(giveBack(session, kept).lost()).isEmpty();
     }
 

@@ -22,7 +22,9 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.lettuce.core.api.sync.RedisCommands;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -287,6 +289,22 @@ class StateTest {
         String base = commands.hget(layout.control(), RedisLayout.BASE_FIELD);
         takeOne(redis.session("jobs"));
         assertThat(commands.hget(layout.control(), RedisLayout.BASE_FIELD)).isEqualTo(base);
+    }
+
+    /** That key is made only where there is a semaphore: a call that waited for it would go on until its time is over. */
+    @Test
+    void whoMissesTheKeyOfItsRenewalsIsToldThatTheSemaphoreWasDestroyed() {
+        Queue<Runnable> later = new ArrayDeque<>();
+        // What the session does in the background would remove it from what is left, and comes later here.
+        BackendSession waiting = redis.session(redis.backend(), "jobs", new Redis.Ear(later::add));
+        Hold hold = takeOne(waiting);
+        String client = commands.zrange(layout.lives(), 0, 0).get(0);
+        admin.destroy("jobs");
+        commands.del(layout.renewalOf(client));
+        assertThat(waiting.renew(List.of(hold)).lost()).containsExactly(hold);
+
+        assertThat(Redis.await(waiting, 1).answers()).containsExactly(Answer.MISSING);
+        later.forEach(Runnable::run);
     }
 
     /** After two fail-overs in a row the last server may have got its base before the one between. */

@@ -293,6 +293,9 @@ public final class CommandBatch {
         private static final ByteBuffer QUEUED_BYTES = StringCodec.UTF8.encodeValue("QUEUED");
         private static final Reply QUEUED = new Reply("QUEUED");
 
+        /** Before the error that EXEC itself is refused with: a missing right, or a server that has become a replica. */
+        private static final String REFUSED_EXEC = "EXECABORT Transaction discarded because of: ";
+
         /** The lists that are not complete yet, the innermost first. Null before the first. */
         private @Nullable Deque<List<Reply>> open;
 
@@ -353,7 +356,12 @@ public final class CommandBatch {
 
         /** What arrived, also if it is an error. */
         Reply reply() {
-            return hasError() ? new Reply(new Reply.Failure(getError())) : get();
+            return hasError() ? new Reply(new Reply.Failure(error(getError()))) : get();
+        }
+
+        /** An error is known by its beginning, so it is the same whether EXEC or another command is refused with it. */
+        private static String error(String said) {
+            return said.startsWith(REFUSED_EXEC) ? said.substring(REFUSED_EXEC.length()) : said;
         }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
@@ -266,8 +267,8 @@ class RedisWorkLockTest {
         }
     }
 
-    @Test
-    void theRightsThatTheDocumentListsAreEnough() throws Exception {
+    /** Makes a user that has the rights that the document lists. Returns its address. */
+    private String allowWorker() {
         AclSetuserArgs rights = AclSetuserArgs.Builder.reset()
                 .on()
                 .addPassword("secret")
@@ -280,7 +281,31 @@ class RedisWorkLockTest {
                 .addCommand(CommandType.SET)
                 .addCommand(CommandType.PEXPIRE);
         workers.commands().aclSetuser("worker", rights);
-        String address = workers.address().replace("redis://", "redis://worker:secret@");
+        return workers.address().replace("redis://", "redis://worker:secret@");
+    }
+
+    /** Asked again and again, the server would refuse it without an end. */
+    @Test
+    void aWorkerThatMayNotTakeOverIsToldSo() {
+        String address = allowWorker();
+        workers.commands().aclSetuser("worker", AclSetuserArgs.Builder.removeCommand(CommandType.EXEC));
+        workers.commands().set(workers.key(), "1");
+        try (RedisWorkLock lock = RedisWorkLock.builder(address)
+                .lockTimeout(Duration.ofMillis(100))
+                .build()) {
+            assertTimeoutPreemptively(
+                    Duration.ofSeconds(20),
+                    () -> assertThatThrownBy(() -> lock.run(workers.key(), WorkAttempt::done))
+                            .isInstanceOf(BackendAccessException.class)
+                            .hasMessageContaining("exec"));
+        } finally {
+            workers.commands().aclDeluser("worker");
+        }
+    }
+
+    @Test
+    void theRightsThatTheDocumentListsAreEnough() throws Exception {
+        String address = allowWorker();
         workers.hire(address, 2).says("acquired false").hears("fail").says("end NOT_DONE");
         workers.hire(address, 2)
                 .says("locked", "waiting")
