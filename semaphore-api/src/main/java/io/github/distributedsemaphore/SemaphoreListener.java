@@ -22,7 +22,8 @@ package io.github.distributedsemaphore;
  */
 public interface SemaphoreListener {
     /**
-     * A call got a permit; of a group there is one call for each permit.
+     * A permit was granted to a call; of a group there is one call for each permit. In the rare case that one of them is lost, or the
+     * client is closed, before the call returns, the application gets none of them: {@link #onLost} or {@link #onReleased} follows.
      *
      * @param semaphoreName the semaphore
      * @param slot the slot of the permit, from 1
@@ -55,8 +56,8 @@ public interface SemaphoreListener {
     default void onWithdrawn(String semaphoreName, long waitedNanos) {}
 
     /**
-     * A call for permits ended with an exception: the backend was away or refused it, the semaphore is missing, the client was
-     * closed.
+     * A call for permits ended with an exception before a grant: the backend was away or refused it, the semaphore is missing, the
+     * client was closed.
      *
      * @param semaphoreName the semaphore
      * @param waitedNanos how long the call took until then
@@ -64,7 +65,8 @@ public interface SemaphoreListener {
     default void onFailed(String semaphoreName, long waitedNanos) {}
 
     /**
-     * The application gave a permit up, or closed the client that held it. The backend may not have confirmed it yet.
+     * The application gave a permit up, or closed the client that held it, or the permit went back because it did not reach the
+     * application. The backend may not have confirmed it yet.
      *
      * @param semaphoreName the semaphore
      * @param slot the slot of the permit

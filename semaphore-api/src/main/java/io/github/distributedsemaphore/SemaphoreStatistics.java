@@ -6,6 +6,10 @@ import java.util.Map;
  * What one client did at one semaphore since the application got the {@link DistributedSemaphore} from it, at one moment. {@code held},
  * {@code waiting} and {@code validUntil} describe this moment. All others count and never fall.
  *
+ * <p>A grant counts when it is made. In the rare case that a permit is lost, or the client is closed, before the call returns, the
+ * application does not get what was granted, and the call asks again or throws. The grant stays counted, its permits count as lost or
+ * released, and the call does not count as failed.
+ *
  * @param held permits that are held now
  * @param waiting calls that wait for permits now
  * @param grantedByBackend permits that came from the backend
@@ -13,8 +17,8 @@ import java.util.Map;
  * @param refused calls that do not wait and found too few slots free
  * @param timedOut calls whose time was over before they got what they wanted
  * @param withdrawn calls that were interrupted, cancelled, or completed by hand before they got what they wanted
- * @param failed calls for permits that ended with an exception
- * @param released permits that the application gave up
+ * @param failed calls for permits that ended with an exception, before a grant
+ * @param released permits that the application gave up, or that went back because a grant did not reach it
  * @param lost permits that were lost, by cause; every cause is in the map
  * @param exchanges requests that take or give back slots, and were answered
  * @param failedExchanges those that failed, or whose outcome was not known at first

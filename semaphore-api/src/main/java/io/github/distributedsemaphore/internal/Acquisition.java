@@ -87,9 +87,7 @@ final class Acquisition {
 
     /** Waits. Empty if the time is over. */
     List<HeldPermit> await(int permits, Deadline deadline) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
+        endIfInterrupted();
         while (true) {
             AcquireCall call = callOfThisThread(permits, deadline, false);
             try {
@@ -105,6 +103,20 @@ final class Acquisition {
                 return granted;
             }
         }
+    }
+
+    /** Ends a call before it begins, if its thread was interrupted. */
+    void endIfInterrupted() throws InterruptedException {
+        if (!Thread.interrupted()) {
+            return;
+        }
+        combiner.lock.lock();
+        try {
+            ledger.withdrawn(environment.nanoTime());
+        } finally {
+            combiner.lock.unlock();
+        }
+        throw new InterruptedException();
     }
 
     private AcquireCall callOfThisThread(int permits, Deadline deadline, boolean once) {

@@ -295,7 +295,9 @@ final class Coordinator implements HeldPermit.Owner {
         } finally {
             combiner.lock.unlock();
         }
-        combiner.driveAll();
+        // One step: if this name is used again just now, other threads do the rest.
+        // The caller goes on to other names.
+        combiner.drive(() -> true, null);
     }
 
     /** Ends the calls that want permits and refuses those to come; what is granted to them meanwhile goes back. Holds stay. */

@@ -109,9 +109,7 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     private List<HeldPermit> await(int permits, Duration maxWait) throws InterruptedException {
         if (maxWait.isZero() || maxWait.isNegative()) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
+            acquisition.endIfInterrupted();
             return acquisition.attempt(permits);
         }
         return acquisition.await(permits, deadline(maxWait));

@@ -177,7 +177,8 @@ final class Outage {
             return;
         }
         batch.failAttempts(Failures.unknown(name, failure));
-        RuntimeException notSent = Failures.notSent(name, failure);
+        // A refusal is told as it is, as to those that wait: to try again would not help.
+        RuntimeException notSent = Failures.mayPass(failure) ? Failures.notSent(name, failure) : failure;
         queue.takeAttempts().forEach(call -> call.fail(notSent));
         unconfirmed(batch.releases(), failure);
         unconfirmed(work.pending(), failure);
@@ -208,11 +209,16 @@ final class Outage {
     void sessionEnded(ReleaseOutcome found) {
         work.takePending().forEach(release -> release.done(found));
         PendingWork.Batch open = work.unresolved();
+        RuntimeException why = whyUnknown;
         work.resolved();
         whyUnknown = null;
         if (open != null) {
             open.releases().forEach(release -> release.done(found));
-            open.failAttempts(Failures.sessionLost(name, queue.isClosed()));
+            // It was sent: that it changed nothing is not certain.
+            open.failAttempts(
+                    why == null || queue.isClosed()
+                            ? Failures.sessionLost(name, queue.isClosed())
+                            : Failures.unknown(name, why));
         }
         work.ask();
     }

@@ -182,7 +182,12 @@ final class PendingWork {
         if (unresolved != null) {
             return resolveDue;
         }
-        return queue.hasAttempts() || (returnsDue && !releases.isEmpty()) || !chores.isEmpty() || mayAskForWaiters();
+        return isCallerDue() || !chores.isEmpty() || mayAskForWaiters();
+    }
+
+    /** Whether an exchange is due for calls that end with its answer: an attempt, or a release. */
+    boolean isCallerDue() {
+        return queue.hasAttempts() || (returnsDue && !releases.isEmpty());
     }
 
     private boolean isToAsk() {

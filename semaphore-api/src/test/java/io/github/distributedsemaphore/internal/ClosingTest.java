@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.LossCause;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
@@ -210,6 +211,29 @@ class ClosingTest {
         assertThat(waiting.join().isValid()).isTrue();
         assertThat(waiting.join().verify().name()).isEqualTo("HELD");
         assertThat(stage.free()).isEqualTo(1);
+    }
+
+    @Test
+    void aSessionThatEndsBeforeAnOutcomeIsFoundOutLeavesItUnknown() {
+        Stage stage = new Stage(1);
+        assertThatThrownBy(attemptUnknownUntil(stage, () -> {
+                    stage.server.endSessions(stage.backend, "because");
+                    stage.settle();
+                })::join)
+                .hasCauseInstanceOf(OutcomeUnknownException.class)
+                .hasMessageContainingAll(Stage.NAME, "the answer was lost");
+        assertThat(stage.free()).isEqualTo(1);
+        Stage aborted = new Stage(1);
+        assertThatThrownBy(attemptUnknownUntil(aborted, aborted.client::abort)::join)
+                .hasCauseInstanceOf(SemaphoreClosedException.class);
+    }
+
+    private static CompletableFuture<Permit> attemptUnknownUntil(Stage stage, Runnable end) {
+        stage.loseReply();
+        stage.before("resolve", end);
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.settle();
+        return attempt;
     }
 
     @Test

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.spi.BackendSession;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /** Sessions of semaphores that nobody uses any more. */
@@ -71,5 +76,27 @@ class IdleSessionTest {
         stage.pass(A_WHILE);
         System.gc();
         assertThat(stage.client.semaphore(Stage.NAME)).isSameAs(stage.semaphore);
+    }
+
+    /** As long as that name is in use the sessions of all others would stay. */
+    @Test
+    void aNameThatIsUsedAgainWhileItsSessionIsClosedHoldsUpNoOther() {
+        for (int i = 0; i < 20; i++) {
+            stage.client.admin().create("name " + i, 1);
+            stage.client.semaphore("name " + i).tryAcquire().orElseThrow().release();
+        }
+        stage.adapter = right -> (BackendSession) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {BackendSession.class}, (proxy, called, arguments) -> {
+                    if (called.getName().equals("close")) {
+                        CompletableFuture<Permit> unused = stage.semaphore.acquireAsync(Duration.ZERO);
+                    }
+                    return called.invoke(right, arguments);
+                });
+        stage.take().release();
+        stage.adapter = UnaryOperator.identity();
+        List<Integer> open = new ArrayList<>();
+        stage.before("exchange", () -> open.add(stage.server.openSessions()));
+        stage.pass(A_WHILE);
+        assertThat(open).as("sessions that are open when it is used again").containsExactly(1);
     }
 }

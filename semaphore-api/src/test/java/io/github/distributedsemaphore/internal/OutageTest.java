@@ -96,6 +96,21 @@ class OutageTest {
     }
 
     @Test
+    void anAttemptThatWasNotSentIsRefusedAsTheQuestionWasThatKeptItBack() {
+        for (RuntimeException refusal : List.of(
+                new BackendAccessException("no rights any more", null),
+                new IncompatibleStateException("garbage", null))) {
+            Stage stage = new Stage(1);
+            stage.loseReply();
+            stage.outage("resolve", refusal);
+            assertThatThrownBy(stage.semaphore::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
+            assertThatThrownBy(stage.semaphore::tryAcquire)
+                    .isInstanceOf(refusal.getClass())
+                    .hasMessageContaining(Stage.NAME);
+        }
+    }
+
+    @Test
     void whatWasTakenForOneThatIsGoneGoesToTheNext() {
         Stage stage = new Stage(1);
         stage.loseReply();

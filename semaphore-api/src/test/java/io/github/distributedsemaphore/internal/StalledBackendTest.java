@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
 import io.github.distributedsemaphore.memory.Link;
@@ -16,6 +17,8 @@ import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SessionListener;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +28,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -261,5 +265,51 @@ class StalledBackendTest {
                 .withPermitAsync(
                         Duration.ofSeconds(10), permit -> CompletableFuture.completedFuture(Thread.currentThread()))
                 .get();
+    }
+
+    /** Each may take as long as a request: a call with one attempt, or a release, would outlast the bound of an operation. */
+    @Test
+    void anAttemptAndAReleaseGoAheadOfASecondWatch() {
+        goesAheadOfASecondWatch((stage, held) -> stage.semaphore.acquireAsync(Duration.ZERO));
+        goesAheadOfASecondWatch((stage, held) -> held.releaseAsync());
+    }
+
+    private static void goesAheadOfASecondWatch(BiFunction<Stage, Permit, CompletableFuture<?>> call) {
+        Stage stage = new Stage(2, "recheck=1m");
+        Permit held = stage.take();
+        stage.takeAsOther();
+        List<String> steps = new ArrayList<>();
+        stage.before("exchange", () -> steps.add("that of the waiter"));
+        stage.before("exchange", () -> steps.add("exchange"));
+        stage.before("watch", () -> {
+            steps.add("watch");
+            // The waiter gives up meanwhile, and leaves a place to be given up by another watch.
+            stage.passMillis(5_000);
+            CompletableFuture<?> unused = call.apply(stage, held);
+            throw new BackendUnavailableException("no answer", null);
+        });
+        stage.before("watch", () -> steps.add("another watch"));
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync(Duration.ofMillis(200));
+        stage.passMillis(10_000);
+        assertThat(steps).containsExactly("that of the waiter", "watch", "exchange", "another watch");
+    }
+
+    @Test
+    void attemptsWithoutAPauseKeepNoWaiterFromItsWatch() {
+        Stage stage = new Stage(1);
+        stage.takeAsOther();
+        for (int i = 0; i < 20; i++) {
+            stage.before("exchange", () -> {
+                CompletableFuture<?> unused = stage.semaphore.acquireAsync(Duration.ZERO);
+            });
+        }
+        List<Integer> exchanges = new ArrayList<>();
+        stage.before("watch", () -> exchanges.add(stage.calls("exchange")));
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(exchanges)
+                .as("exchanges before the watch, with that of the waiter")
+                .singleElement()
+                .satisfies(before -> assertThat(before).isLessThanOrEqualTo(2));
     }
 }

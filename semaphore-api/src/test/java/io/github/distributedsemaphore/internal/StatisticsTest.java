@@ -140,6 +140,19 @@ class StatisticsTest {
     }
 
     @Test
+    void aCallOfAThreadThatWasInterruptedBeforeIsWithdrawn() {
+        Stage stage = new Stage(1);
+        stage.client.addListener(new Recorder());
+        for (Duration maxWait : List.of(Duration.ZERO, Duration.ofSeconds(1))) {
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(() -> stage.semaphore.tryAcquire(maxWait)).isInstanceOf(InterruptedException.class);
+        }
+        assertThat(stage.semaphore.statistics().withdrawn()).isEqualTo(2);
+        assertThat(told).containsExactly("withdrawn after 0 ms", "withdrawn after 0 ms");
+        assertThat(stage.calls("exchange")).isZero();
+    }
+
+    @Test
     void callsThatComeWhenTheClientTakesNoMorePermitsOrIsClosedHaveFailed() {
         Stage stage = new Stage(1);
         stage.client.addListener(new Recorder());

@@ -205,7 +205,7 @@ class PlantedBugsTest {
                     "3.4",
                     "of a thread that was interrupted",
                     "EngineSemaphore.java",
-                    "if (Thread.interrupted()) { throw new InterruptedException(); } return acquisition.attempt(permits);",
+                    "acquisition.endIfInterrupted(); return acquisition.attempt(permits);",
                     "return acquisition.attempt(permits);"),
             engine(
                     "a lost permit has the validity of its hold",

@@ -42,6 +42,9 @@ final class CasSession implements BackendSession {
     /** What this session knew last: the next change is tried upon it, so that one request is enough where nobody else came. */
     private volatile CasBackend.@Nullable Seen seen;
 
+    /** When the newest of what this session knew was sent. Guarded by this session. */
+    private long newestSent = System.nanoTime();
+
     /** The change of unknown outcome; used by exchanges and the close only, of which there is one at a time. */
     private @Nullable Plan unknown;
 
@@ -106,7 +109,12 @@ final class CasSession implements BackendSession {
             lost.clear();
             answers.clear();
             lost.addAll(former.lost);
-            request.giveBack().forEach(hold -> row.giveBack(id, hold));
+            for (Hold hold : request.giveBack()) {
+                if (row.giveBack(id, hold)) {
+                    // It was held until now. That plan was made upon an older row.
+                    lost.remove(hold);
+                }
+            }
             for (int i = 0; i < request.wants().size(); i++) {
                 answers.add(i < former.answers.size() ? settled(row, former.answers.get(i)) : Answer.NOT_DONE);
             }
@@ -188,12 +196,20 @@ final class CasSession implements BackendSession {
         }
         try {
             CasBackend.Outcome outcome = backend.change(name, known, Deadline.after(System.nanoTime(), time), body);
-            seen = outcome.seen();
+            remember(outcome.seen());
             return outcome;
         } catch (RuntimeException | Error e) {
             // The server that answers next may be another one.
             seen = null;
             throw e;
+        }
+    }
+
+    /** An exchange may overtake a renewal, which then knows less: it would take what was granted meanwhile for lost. */
+    private synchronized void remember(CasBackend.Seen last) {
+        if (last.sent() - newestSent >= 0) {
+            newestSent = last.sent();
+            seen = last;
         }
     }
 

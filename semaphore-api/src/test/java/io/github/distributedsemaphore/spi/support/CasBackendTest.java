@@ -244,6 +244,37 @@ class CasBackendTest {
         assertThat(session.resolve(request).lost()).isEmpty();
     }
 
+    /** Its answer tells of an older row than the session knows by now. */
+    @Test
+    void aRenewalThatIsOvertakenByAnExchangeTakesNothingFromWhatIsKnown() {
+        List<Hold> renewed = take(session, 1);
+        List<Hold> meanwhile = new ArrayList<>();
+        store.beforeNextAnswer(() -> meanwhile.addAll(take(session, 1)));
+        assertThat(session.renew(renewed).lost()).isEmpty();
+        store.requests.set(0);
+
+        assertThat(session.exchange(request(meanwhile)).lost()).isEmpty();
+
+        assertThat(store.requests).as("requests of the release").hasValue(1);
+    }
+
+    @Test
+    void aReleaseIsNoLossIfOnlyAnOlderRowLacksIt() {
+        CasStore.Entry older = store.read("jobs", Deadline.NEVER);
+        List<Hold> held = take(session, 1);
+        CasStore.Entry newer = store.read("jobs", Deadline.NEVER);
+        store.failOver("jobs", older);
+        assertThat(session.exchange(request(List.of(), 3)).answers()).containsExactly(new Answer.ExceedsLimit(2));
+        store.failOver("jobs", newer);
+        store.expect(Fate.REQUEST_LOST);
+        ExchangeRequest request = request(held, 1);
+        assertThatThrownBy(() -> session.exchange(request)).isInstanceOf(OutcomeUnknownException.class);
+
+        assertThat(session.resolve(request).lost()).isEmpty();
+
+        assertThat(described().free()).isEqualTo(2);
+    }
+
     @Test
     void aLeaseEndsByTheServersClockUnlessItIsRenewed() {
         Hold kept = take(session, 1).get(0);

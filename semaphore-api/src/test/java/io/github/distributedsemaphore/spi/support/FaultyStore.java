@@ -33,11 +33,17 @@ final class FaultyStore implements CasStore {
     final Map<Deadline, Thread> ends = new ConcurrentHashMap<>();
 
     final List<String> hints = new CopyOnWriteArrayList<>();
+    private Runnable beforeAnswer = () -> {};
     private long lastVersion;
     private long clock = 1_800_000_000_000L;
 
     synchronized void expect(Fate... next) {
         fates.addAll(List.of(next));
+    }
+
+    /** Has something done, by this client too, after the next write that is made and before its answer is there. */
+    synchronized void beforeNextAnswer(Runnable action) {
+        beforeAnswer = action;
     }
 
     synchronized void passes(long millis) {
@@ -97,7 +103,11 @@ final class FaultyStore implements CasStore {
                 throw new OutcomeUnknownException("the request is late", null);
             }
             default -> {
-                return apply(change);
+                Written written = apply(change);
+                Runnable meanwhile = beforeAnswer;
+                beforeAnswer = () -> {};
+                meanwhile.run();
+                return written;
             }
         }
     }
