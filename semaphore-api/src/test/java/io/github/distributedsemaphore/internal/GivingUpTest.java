@@ -358,8 +358,8 @@ class GivingUpTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("2 slots", "3 permits", Stage.NAME);
         assertThatThrownBy(() -> stage.semaphore.acquire(3)).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> stage.semaphore.tryAcquire(0)).hasMessageContainingAll("0 permits", "1 to 1000");
-        assertThatThrownBy(() -> stage.semaphore.tryAcquire(1001)).hasMessageContainingAll("1001", "1 to 1000");
+        assertThatThrownBy(() -> stage.semaphore.tryAcquire(0)).hasMessageContainingAll("0 permits", "1 to 100000");
+        assertThatThrownBy(() -> stage.semaphore.tryAcquire(100_001)).hasMessageContainingAll("100001", "1 to 100000");
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -249,7 +250,7 @@ final class LiveCommandsTest {
 
     /** In a terminal that util-linux's script makes; its settings before and after must be the same. */
     @ParameterizedTest
-    @CsvSource({"q, 0", "CONTROL-C, 130", "INT, 130", "TERM, 143", "HUP, 129", "KILL, 137"})
+    @CsvSource({"q, 0", "CONTROL-C, 130", "INT, 130", "TERM, 143", "HUP, 129", "KILL, 137", "STOPPED, 143"})
     void theTerminalIsRestoredHoweverTopEnds(String way, int code) throws IOException {
         semaphore.execute("create", "exports", "3");
         Process terminal = terminal(Map.of());
@@ -261,6 +262,7 @@ final class LiveCommandsTest {
             switch (way) {
                 case "q" -> type(terminal, "q");
                 case "CONTROL-C" -> type(terminal, "\u0003");
+                case "STOPPED" -> terminateWhileTheTerminalTakesNothing(terminal);
                 default ->
                     CommandProcess.send(
                             way, Long.parseLong(semaphore.file("pid").strip()));
@@ -274,6 +276,16 @@ final class LiveCommandsTest {
             terminal.descendants().forEach(ProcessHandle::destroyForcibly);
             terminal.destroyForcibly().onExit().join();
         }
+    }
+
+    private void terminateWhileTheTerminalTakesNothing(Process terminal) throws IOException {
+        type(terminal, "\u0013");
+        // It draws each second, and has to wait for the terminal by now.
+        await().pollDelay(Duration.ofSeconds(3)).until(terminal::isAlive);
+        CommandProcess.send("TERM", Long.parseLong(semaphore.file("pid").strip()));
+        await().atMost(Duration.ofSeconds(20))
+                .until(() -> semaphore.file("code").endsWith("\n"));
+        type(terminal, "\u0011");
     }
 
     /** As with all programs, the name of the locale counts, also on a machine that does not have the locale. */

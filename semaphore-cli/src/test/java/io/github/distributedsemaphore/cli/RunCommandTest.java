@@ -187,6 +187,34 @@ final class RunCommandTest {
         assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
     }
 
+    /** Else two names would be one semaphore. */
+    @Test
+    void aNameOrALabelThatTheJvmCouldNotReadIsRefusedByEachCommand() {
+        for (String words : List.of(
+                "create caf\uFFFD 1",
+                "status caf\uFFFD",
+                "run caf\uFFFD --limit 1 -- true",
+                "run job --limit 1 --label caf\uFFFD -- true")) {
+            LocalCommands.Outcome outcome = semaphore.execute(words.split(" "));
+
+            assertThat(outcome.code()).as(words).isEqualTo(64);
+            assertThat(outcome.err()).contains("caf\uFFFD' has bytes that are no text in this locale");
+        }
+        assertThat(semaphore.execute("list").out()).startsWith("no semaphores");
+    }
+
+    @Test
+    void aUriThatTheJvmCouldNotReadIsRefusedAndNotShown() {
+        LocalCommands.Outcome outcome =
+                LocalCommands.executeOn("redis://:secret\uFFFD@127.0.0.1:1", "create", "job", "1");
+
+        assertThat(outcome.code()).isEqualTo(64);
+        assertThat(outcome.err())
+                .contains("URI", "no text in this locale")
+                .doesNotContain("secret")
+                .hasLineCount(1);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"/dev/fd/63", "--file=/dev/fd/3", "if=/proc/self/fd/10", "@/dev/fd/63", "-f/dev/fd/63"})
     void aDescriptorThatTheCommandDoesNotGetIsRefused(String word) {

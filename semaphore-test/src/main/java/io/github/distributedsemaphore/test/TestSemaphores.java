@@ -112,8 +112,8 @@ public final class TestSemaphores implements AutoCloseable {
     /**
      * Creates a semaphore.
      *
-     * @param semaphoreName its name
-     * @param limit how many permits it has, from 1 to 1000
+     * @param semaphoreName its name, of up to 1,000 bytes of UTF-8
+     * @param limit how many permits it has, from 1 to 100,000
      * @return the semaphore as {@link #client} sees it
      * @throws io.github.distributedsemaphore.LimitConflictException if it exists with another limit
      */

@@ -60,7 +60,8 @@ public class MemoryBackend implements SemaphoreBackend {
                 .exposure(Fault.CLIENT_PAUSE, Duration.ZERO)
                 .exposure(Fault.LINK_CUT, Duration.ZERO)
                 .exposure(Fault.STATE_REMOVED, renewEvery().plusSeconds(1))
-                .sizes(255, 1000);
+                // As the backend that takes most: what an application may do on a real one it may do in a test.
+                .sizes(1_000, 100_000);
         if (server.capabilities().contains(Capability.LEASE)) {
             guarantees.detection(server.lease().dividedBy(2), server.lease().plus(OPERATION));
         } else if (server.capabilities().contains(Capability.CRASH_RELEASE)) {

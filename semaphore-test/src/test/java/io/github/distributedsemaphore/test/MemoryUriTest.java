@@ -72,6 +72,26 @@ class MemoryUriTest {
                 .hasMessageContainingAll("timeout", "6m", "5m");
     }
 
+    /** An application that uses one of them to the full has tests too. */
+    @Test
+    void namesAndLimitsAreTakenThatAnyOtherBackendTakes() {
+        try (SemaphoreClient client = SemaphoreClient.connect(server)) {
+            String name = "x".repeat(1_000);
+            client.admin().create(name, 100_000);
+            DistributedSemaphore semaphore = client.semaphore(name);
+            Permit permit = semaphore.tryAcquire().orElseThrow();
+            assertThat(semaphore.availablePermits()).isEqualTo(99_999);
+            permit.release();
+        }
+    }
+
+    @Test
+    void theSettingsOfOtherBackendsAreRefused() {
+        assertThatThrownBy(() -> SemaphoreClient.connect(server + "?prefix=orders"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("prefix");
+    }
+
     @Test
     void aDetectionBoundOutOfRangeNamesTheBounds() {
         assertThatThrownBy(() -> SemaphoreClient.connect(server + "?detection=10ms"))

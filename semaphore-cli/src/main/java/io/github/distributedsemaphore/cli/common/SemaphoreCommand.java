@@ -3,11 +3,14 @@ package io.github.distributedsemaphore.cli.common;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClientBuilder;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 
 /** The word before the commands, and what is common to them: the backend. */
@@ -68,10 +71,46 @@ public final class SemaphoreCommand implements Runnable {
                 .registerConverter(Duration.class, new DurationConverter())
                 // What follows "--" belongs to another program, down to a leading @.
                 .setExpandAtFiles(false)
+                .setExecutionStrategy(SemaphoreCommand::execute)
                 .setUsageHelpWidth(100);
         line.getSubcommands().forEach((name, command) -> describeExitCodes(command, name));
         describeExitCodes(line, "");
         return line;
+    }
+
+    private static int execute(ParseResult parsed) {
+        refuseOtherText(parsed);
+        return new CommandLine.RunLast().execute(parsed);
+    }
+
+    /** Two names would be one, and the command of a run would get another argument than it was given. */
+    private static void refuseOtherText(ParseResult parsed) {
+        List<CommandLine> named = parsed.asCommandLineList();
+        List<String> words = parsed.originalArgs();
+        int dashes = words.indexOf("--");
+        for (int i = 0; i < words.size(); i++) {
+            if (isOtherText(words.get(i)) && !isBackend(words.get(i), named.get(0))) {
+                String wayOut = dashes >= 0 && i > dashes
+                        ? ": pass it to the command in a variable of the environment, or in a file"
+                        : "";
+                throw new ParameterException(
+                        named.get(named.size() - 1),
+                        "'" + words.get(i) + "' has bytes that are no text in this locale" + wayOut);
+            }
+        }
+    }
+
+    /** A JVM reads each byte that is no text as this one character. */
+    private static boolean isOtherText(String word) {
+        return word.indexOf('\uFFFD') >= 0;
+    }
+
+    /** What may hold a password is not shown: {@link #backend} refuses it. */
+    private static boolean isBackend(String word, CommandLine semaphore) {
+        return semaphore.getCommand() instanceof SemaphoreCommand it
+                && it.backend != null
+                && isOtherText(it.backend)
+                && word.endsWith(it.backend);
     }
 
     private static void describeExitCodes(CommandLine command, String name) {
@@ -80,7 +119,7 @@ public final class SemaphoreCommand implements Runnable {
 
     @Override
     public void run() {
-        throw new CommandLine.ParameterException(spec.commandLine(), "Which command? " + commandNames());
+        throw new ParameterException(spec.commandLine(), "Which command? " + commandNames());
     }
 
     private String commandNames() {
@@ -99,14 +138,18 @@ public final class SemaphoreCommand implements Runnable {
      * Returns the backend.
      *
      * @return its URI as it was given; may hold a password
+     * @throws ParameterException if it has bytes that are no text
      */
     public String backend() {
-        if (backend != null) {
-            return backend;
-        }
         // Not as a default value of the option: in that picocli replaces $$ and ${.
         String variable = System.getenv("SEMAPHORE_BACKEND");
-        return variable == null ? DEFAULT_BACKEND : variable;
+        String uri = backend != null ? backend : variable != null ? variable : DEFAULT_BACKEND;
+        if (isOtherText(uri)) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "The URI of the backend has bytes that are no text in this locale: percent-encode them, as UTF-8");
+        }
+        return uri;
     }
 
     /**

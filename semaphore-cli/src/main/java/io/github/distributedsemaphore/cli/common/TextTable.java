@@ -36,12 +36,13 @@ public final class TextTable {
 
     @Override
     public String toString() {
-        return rows.stream().map(this::line).collect(Collectors.joining(System.lineSeparator()));
+        int[] widths = IntStream.range(0, rows.get(0).length).map(this::width).toArray();
+        return rows.stream().map(cells -> line(cells, widths)).collect(Collectors.joining(System.lineSeparator()));
     }
 
-    private String line(String[] cells) {
+    private static String line(String[] cells, int[] widths) {
         return IntStream.range(0, cells.length)
-                .mapToObj(column -> cells[column] + " ".repeat(width(column) - cells[column].length()))
+                .mapToObj(column -> cells[column] + " ".repeat(widths[column] - cells[column].length()))
                 .collect(Collectors.joining(GAP))
                 .stripTrailing();
     }

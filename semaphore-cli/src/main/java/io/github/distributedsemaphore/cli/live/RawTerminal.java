@@ -13,6 +13,7 @@ import java.time.ZoneId;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -28,6 +29,7 @@ final class RawTerminal implements AutoCloseable {
     private static final String PATH = "/dev/tty";
     private static final Pattern UTF_8 = Pattern.compile(".*utf-?8.*", Pattern.CASE_INSENSITIVE);
     private static final long LONGEST_RESTORE_SECONDS = 2;
+    private static final long LONGEST_FRAME_MILLIS = 200;
 
     /** Only the mode that it has set itself is replaced: a shell that came first has set its own. */
     private static final String GUARD = """
@@ -44,9 +46,10 @@ final class RawTerminal implements AutoCloseable {
     private final OutputStream out;
     private final Thread restorer = new Thread(this::restore, "semaphore-terminal");
     private final Signals.Registration resizes;
+    private final ReentrantLock drawing = new ReentrantLock();
     private int height;
     private int width;
-    private boolean isClosed;
+    private volatile boolean isClosed;
 
     private RawTerminal(Process guard, Runnable resized) throws IOException {
         this.guard = guard;
@@ -135,11 +138,16 @@ final class RawTerminal implements AutoCloseable {
         return new Keys(new FileInputStream(PATH));
     }
 
-    /** Shows lines in place of what the terminal shows; nothing after {@link #close}. */
-    synchronized void draw(List<String> lines) throws IOException {
-        if (!isClosed) {
-            out.write(frame(lines).getBytes(charset()));
-            out.flush();
+    /** Shows lines in place of what the terminal shows; nothing after {@link #close}. Waits while the terminal is stopped. */
+    void draw(List<String> lines) throws IOException {
+        drawing.lock();
+        try {
+            if (!isClosed) {
+                out.write(frame(lines).getBytes(charset()));
+                out.flush();
+            }
+        } finally {
+            drawing.unlock();
         }
     }
 
@@ -148,16 +156,25 @@ final class RawTerminal implements AutoCloseable {
         return "\u001b[H\u001b[K" + String.join("\n\u001b[K", lines);
     }
 
-    private synchronized void restore() {
-        if (isClosed) {
-            return;
-        }
+    private void restore() {
         isClosed = true;
+        awaitFrame();
         try {
             guard.getOutputStream().close();
             boolean unused = guard.waitFor(LONGEST_RESTORE_SECONDS, TimeUnit.SECONDS);
         } catch (IOException e) {
             // The guard is gone. There is nobody left to report it to.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** A frame that is under way would else be seen after the restoring. After Ctrl-S it is under way for as long as the user likes. */
+    private void awaitFrame() {
+        try {
+            if (drawing.tryLock(LONGEST_FRAME_MILLIS, TimeUnit.MILLISECONDS)) {
+                drawing.unlock();
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

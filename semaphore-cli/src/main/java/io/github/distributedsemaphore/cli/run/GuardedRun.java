@@ -43,26 +43,24 @@ final class GuardedRun {
     }
 
     int run(List<String> command) throws IOException, InterruptedException {
-        int code;
+        boolean isLostBefore;
+        Integer code;
         boolean isLost;
         try (ChildProcess child = ChildProcess.prepare(command, environment(), locks)) {
             // The locks may have taken seconds.
-            if (isLost()) {
-                ErrorLine.print(err, name + ": the permit was lost before the command was started");
-                return ExitCodes.PERMIT_LOST;
-            }
-            if (!signals.startAndRelayTo(child)) {
+            isLostBefore = isLost();
+            if (!isLostBefore && !signals.startAndRelayTo(child)) {
                 return signals.exitCodeOfFirst();
             }
-            CompletableFuture<Integer> exited = child.exited();
-            Object unused = CompletableFuture.anyOf(exited, loss).join();
-            if (!exited.isDone()) {
-                return lost(loss.join().reason(), child);
-            }
-            code = exited.join();
+            code = isLostBefore ? null : exitCode(child);
             isLost = isLost();
         }
+        // What comes now may take long, as a client does that closes: a second signal is to end it, and no command is
+        // left that could get it.
         boolean wasSignalled = signals.commandEnded();
+        if (code == null) {
+            return lost(isLostBefore);
+        }
         if (isLost || wasSignalled || earliestEnd - System.nanoTime() <= 0) {
             return release(code, isLost, false);
         }
@@ -71,6 +69,17 @@ final class GuardedRun {
             return release(code, true, false);
         }
         return isLostBeforeEarliestEnd() ? lostAfterEnd(code) : release(code, false, atEnd != null);
+    }
+
+    /** Waits for the end of the command. If a loss comes before, ends the command and returns null. */
+    private @Nullable Integer exitCode(ChildProcess child) {
+        CompletableFuture<Integer> exited = child.exited();
+        Object unused = CompletableFuture.anyOf(exited, loss).join();
+        if (exited.isDone()) {
+            return exited.join();
+        }
+        child.terminate(ChildProcess.GRACE);
+        return null;
     }
 
     /** What the backend took while the command ran may be told when it has ended: so it is asked. Null if it does not answer. */
@@ -111,11 +120,12 @@ final class GuardedRun {
         }
     }
 
-    private int lost(String reason, ChildProcess child) {
-        ErrorLine.print(err, name + ": the permit was lost (" + reason + "); ending the command");
-        child.terminate(ChildProcess.GRACE);
-        // The client may take long to close: a second signal is to end that, and there is no command that could get it.
-        boolean unused = signals.commandEnded();
+    /** Call when the command is gone: standard error may take nothing for as long as it likes, as a terminal after Ctrl-S. */
+    private int lost(boolean isLostBefore) {
+        String end = isLostBefore
+                ? " before the command was started"
+                : " (" + loss.join().reason() + "); the command was ended";
+        ErrorLine.print(err, name + ": the permit was lost" + end);
         return ExitCodes.PERMIT_LOST;
     }
 

@@ -113,7 +113,6 @@ public final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         refuseMissingDashes();
-        refuseOtherText();
         refuseDescriptors();
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
             throw new ParameterException(
@@ -147,19 +146,6 @@ public final class RunCommand implements Callable<Integer> {
         if (command.isEmpty() || dashes < 0 || words.size() - dashes - 1 != command.size()) {
             throw new ParameterException(
                     spec.commandLine(), "Write -- and then the command to run, after NAME and options");
-        }
-    }
-
-    /** A JVM reads a byte that is no text as another character, and the command would get another argument than it was given. */
-    private void refuseOtherText() {
-        for (String word : command) {
-            if (word.indexOf('\uFFFD') >= 0) {
-                throw new ParameterException(
-                        spec.commandLine(),
-                        "'" + word
-                                + "' has bytes that are no text in this locale: pass it to the command in a variable of the"
-                                + " environment, or in a file");
-            }
         }
     }
 

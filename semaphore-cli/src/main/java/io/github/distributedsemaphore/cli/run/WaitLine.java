@@ -3,24 +3,31 @@ package io.github.distributedsemaphore.cli.run;
 import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
  * A line on a terminal that says what {@code semaphore run} waits for: it comes after a second, is renewed now and then, and
- * goes when the wait is over. Thread-safe.
+ * goes when the wait is over. A terminal that takes nothing, as after Ctrl-S, holds up nothing but the line. Thread-safe.
  */
 final class WaitLine implements AutoCloseable {
     private static final Duration FIRST = Duration.ofSeconds(1);
     private static final Duration REFRESH = Duration.ofSeconds(5);
 
+    /** For a terminal to take a line: it takes much less unless it is stopped. */
+    private static final Duration PATIENCE = Duration.ofMillis(100);
+
     private final PrintWriter err;
     private final Supplier<String> text;
+
+    /** Held by the two threads of this class alone, because it is held while they write. */
     private final ReentrantLock lock = new ReentrantLock();
+
     private final Condition ended = lock.newCondition();
     private boolean shown;
-    private boolean closed;
+    private volatile boolean closed;
 
     /**
      * Starts it.
@@ -31,9 +38,14 @@ final class WaitLine implements AutoCloseable {
     WaitLine(PrintWriter err, Supplier<String> text) {
         this.err = err;
         this.text = text;
-        Thread thread = new Thread(this::run, "semaphore-wait-line");
+        Thread unused = started(this::run, "semaphore-wait-line");
+    }
+
+    private static Thread started(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
         thread.setDaemon(true);
         thread.start();
+        return thread;
     }
 
     private void run() {
@@ -73,14 +85,30 @@ final class WaitLine implements AutoCloseable {
         }
     }
 
-    /** Removes the line. Does not wait for a look that is under way. */
+    /** Removes the line. Waits neither for a look that is under way nor for a terminal that is stopped. */
     @Override
     public void close() {
-        lock.lock();
+        closed = true;
+        Thread eraser = started(this::erase, "semaphore-wait-line-end");
         try {
-            closed = true;
+            eraser.join(PATIENCE.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void erase() {
+        try {
+            // Later it would remove a line of the command that was waited for.
+            if (!lock.tryLock(PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return;
+        }
+        try {
             if (shown) {
-                shown = false;
                 Terminal.replaceLine(err, "");
             }
             ended.signalAll();

@@ -1,12 +1,15 @@
 package io.github.distributedsemaphore.cli.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.github.distributedsemaphore.Holder;
 import io.github.distributedsemaphore.HolderState;
 import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.cli.common.StatusJson;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -46,6 +49,14 @@ final class StatusFormatTest {
                         "SLOT  EPOCH  HOST   PID   LABEL          SINCE                 STATE",
                         "1     17     web-1  4711  nightly \"run\"  2026-01-02T03:04:05Z  held",
                         "3     0      -      -     -              -                     retired");
+    }
+
+    @Test
+    void manyHoldersAreShownInATimeThatGrowsAsTheyDo() {
+        List<Holder> holders = Collections.nCopies(50_000, EXPORTS.holders().get(0));
+        SemaphoreDescription crowded = new SemaphoreDescription("jobs", 50_000, 0, holders);
+        String text = assertTimeoutPreemptively(Duration.ofSeconds(10), () -> StatusText.of(crowded));
+        assertThat(text.lines()).hasSize(50_002);
     }
 
     @Test

@@ -10,7 +10,9 @@ import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.Verification;
+import io.github.distributedsemaphore.cli.CommandProcess;
 import io.github.distributedsemaphore.cli.common.ExitCodes;
+import io.github.distributedsemaphore.cli.run.WaitLineTest.StoppedTerminal;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -22,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +51,59 @@ final class GuardedRunTest {
         }
         assertThat(started).doesNotExist();
         assertThat(err.toString()).contains("job: the permit was lost").hasLineCount(1);
+    }
+
+    @Test
+    void theCommandEndsAfterALossThoughStandardErrorTakesNothing() throws InterruptedException {
+        String script = "cd '" + folder + "'; echo $$ >pid; : >lose; exec sleep 300";
+        StoppedTerminal stopped = new StoppedTerminal();
+        try (SemaphoreClient client = SemaphoreClient.connect("scripted:?loseOn=" + folder.resolve("lose"));
+                PermitGroup held = client.semaphore("job").acquire(1)) {
+            CompletableFuture<Integer> code = start(held, List.of(), stopped, "sh", "-c", script);
+            try {
+                stopped.awaitWrite();
+                long pid = Long.parseLong(
+                        CommandProcess.read(folder.resolve("pid")).strip());
+                assertThat(ProcessHandle.of(pid).filter(ProcessHandle::isAlive)).isEmpty();
+            } finally {
+                stopped.goOn();
+            }
+            assertThat(code.join()).isEqualTo(ExitCodes.PERMIT_LOST);
+        }
+    }
+
+    private static CompletableFuture<Integer> start(
+            PermitGroup held, List<Path> locks, StoppedTerminal err, String... command) {
+        return CompletableFuture.supplyAsync(() -> {
+            try (SignalRelay signals = new SignalRelay(Thread.currentThread())) {
+                return new GuardedRun("job", held, locks, signals, new PrintWriter(err), Duration.ZERO)
+                        .run(List.of(command));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("nobody interrupts it", e);
+            }
+        });
+    }
+
+    @Test
+    void aRunThatStartsNothingLeavesTheLocksThoughStandardErrorTakesNothing() throws IOException, InterruptedException {
+        Path lose = Files.createFile(folder.resolve("lose"));
+        Path lock = Files.createFile(folder.resolve("lock"));
+        StoppedTerminal stopped = new StoppedTerminal();
+        try (SemaphoreClient client = SemaphoreClient.connect("scripted:?loseOn=" + lose);
+                PermitGroup held = client.semaphore("job").acquire(1)) {
+            await().until(() -> !held.permits().get(0).isValid());
+            CompletableFuture<Integer> code = start(held, List.of(lock), stopped, "true");
+            try {
+                stopped.awaitWrite();
+                Process taken = new ProcessBuilder("flock", "-n", lock.toString(), "true").start();
+                assertThat(taken.onExit().join().exitValue()).isZero();
+            } finally {
+                stopped.goOn();
+            }
+            assertThat(code.join()).isEqualTo(ExitCodes.PERMIT_LOST);
+        }
     }
 
     @Test

@@ -2,9 +2,12 @@ package io.github.distributedsemaphore.cli.run;
 
 import static io.github.distributedsemaphore.cli.Patience.await;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.Writer;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
@@ -51,8 +54,62 @@ final class WaitLineTest {
         line.close();
         goOn.countDown();
         looked.await();
-        await().until(() -> Thread.getAllStackTraces().keySet().stream()
-                .noneMatch(thread -> thread.getName().equals("semaphore-wait-line")));
+        awaitEndOfThreads();
         assertThat(terminal.toString()).isEmpty();
+    }
+
+    private static void awaitEndOfThreads() {
+        await().until(() -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().startsWith("semaphore-wait-line")));
+    }
+
+    @Test
+    void aTerminalThatTakesNothingDoesNotDelayTheEnd() {
+        StoppedTerminal stopped = new StoppedTerminal();
+        WaitLine line = new WaitLine(new PrintWriter(stopped), () -> "waiting");
+        try {
+            stopped.awaitWrite();
+            assertTimeoutPreemptively(Duration.ofSeconds(1), line::close);
+        } finally {
+            stopped.goOn();
+        }
+        awaitEndOfThreads();
+    }
+
+    /** As one after Ctrl-S, or a pipe that is full. */
+    static final class StoppedTerminal extends Writer {
+        private final CountDownLatch asked = new CountDownLatch(1);
+        private final CountDownLatch goesOn = new CountDownLatch(1);
+
+        @Override
+        public void write(char[] text, int offset, int length) {
+            asked.countDown();
+            boolean isInterrupted = false;
+            while (goesOn.getCount() > 0) {
+                try {
+                    goesOn.await();
+                } catch (InterruptedException e) {
+                    // Nor does an interrupt end the writing to a terminal.
+                    isInterrupted = true;
+                }
+            }
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        void awaitWrite() {
+            await().until(() -> asked.getCount() == 0);
+        }
+
+        void goOn() {
+            goesOn.countDown();
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
     }
 }
