@@ -56,7 +56,7 @@ public interface SemaphoreListener {
     default void onWithdrawn(String semaphoreName, long waitedNanos) {}
 
     /**
-     * A call for permits ended with an exception before a grant: the backend was away or refused it, the semaphore is missing, the
+     * A call for permits ended with an exception, and not because a grant did not reach it: the backend was away or refused it, the semaphore is missing, the
      * client was closed.
      *
      * @param semaphoreName the semaphore

@@ -7,8 +7,8 @@ import java.util.Map;
  * {@code waiting} and {@code validUntil} describe this moment. All others count and never fall.
  *
  * <p>A grant counts when it is made. In the rare case that a permit is lost, or the client is closed, before the call returns, the
- * application does not get what was granted, and the call asks again or throws. The grant stays counted, its permits count as lost or
- * released, and the call does not count as failed.
+ * application does not get what was granted. The grant stays counted, and its permits count as lost or released. A call that does not
+ * wait throws then, and does not count as failed. One that waits asks again, which counts like another call.
  *
  * @param held permits that are held now
  * @param waiting calls that wait for permits now
@@ -17,7 +17,7 @@ import java.util.Map;
  * @param refused calls that do not wait and found too few slots free
  * @param timedOut calls whose time was over before they got what they wanted
  * @param withdrawn calls that were interrupted, cancelled, or completed by hand before they got what they wanted
- * @param failed calls for permits that ended with an exception, before a grant
+ * @param failed calls for permits that ended with an exception, unless it is that a grant did not reach them
  * @param released permits that the application gave up, or that went back because a grant did not reach it
  * @param lost permits that were lost, by cause; every cause is in the map
  * @param exchanges requests that take or give back slots, and were answered

@@ -28,7 +28,7 @@ final class Exchanges implements Combiner.Work {
     /** Whether the last exchange that a caller wanted to begin without waiting could be. */
     private volatile boolean canBegin = true;
 
-    /** A watch is due, and the last exchange went ahead of it. */
+    /** A watch was due, and the last exchange went ahead of it and was answered. */
     private boolean watchGaveWay;
 
     Exchanges(
@@ -72,6 +72,7 @@ final class Exchanges implements Combiner.Work {
     @Override
     public Combiner.@Nullable Step next() {
         if (!look()) {
+            watchGaveWay = false;
             return null;
         }
         PendingWork.Batch open = work.takeUnresolved();
@@ -83,8 +84,8 @@ final class Exchanges implements Combiner.Work {
             return withNothingToFollow(chore);
         }
         BackendSession session = keeper.session();
-        // At a silent server one watch after the other would have an attempt or a release outlast its bound.
-        // Callers that come without a pause do not keep the watch away: it lets one exchange pass.
+        // At a silent server a watch would have an attempt or a release outlast its bound. Callers that come without a
+        // pause do not keep the watch away while the server answers: it lets one exchange pass.
         Combiner.Step watching = watchGaveWay || !work.isCallerDue() ? watching(session) : null;
         watchGaveWay = wakeups.isWatchDue();
         return watching != null ? watching : new Exchange(work.collect(slots.epochs(), keeper.generation()), session);
@@ -220,6 +221,7 @@ final class Exchanges implements Combiner.Work {
         private Runnable failed(Throwable thrown) {
             RuntimeException failure = Failures.ofBackend(name, thrown);
             return () -> {
+                watchGaveWay = false;
                 count(batch, false);
                 outage.failed(batch, failure, batch.generation() == keeper.generation());
             };

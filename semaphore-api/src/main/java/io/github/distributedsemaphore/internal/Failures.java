@@ -110,6 +110,14 @@ final class Failures {
                 name);
     }
 
+    static OutcomeUnknownException unknownAtEnd(String name, RuntimeException cause) {
+        return new OutcomeUnknownException(
+                "It is not known whether permits of semaphore '" + name
+                        + "' were taken; the session has ended, which releases them: " + cause.getMessage(),
+                cause,
+                name);
+    }
+
     /** The time of a call is over, or its patience, while the backend does not answer. */
     static BackendUnavailableException awayFor(String name, String tried, RuntimeException cause) {
         return new BackendUnavailableException(

@@ -218,7 +218,7 @@ final class Outage {
             open.failAttempts(
                     why == null || queue.isClosed()
                             ? Failures.sessionLost(name, queue.isClosed())
-                            : Failures.unknown(name, why));
+                            : Failures.unknownAtEnd(name, why));
         }
         work.ask();
     }

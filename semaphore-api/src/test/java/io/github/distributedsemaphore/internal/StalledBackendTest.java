@@ -294,6 +294,28 @@ class StalledBackendTest {
         assertThat(steps).containsExactly("that of the waiter", "watch", "exchange", "another watch");
     }
 
+    /** One exchange that was not answered is enough: with the watch and its own one a call would outlast its bound. */
+    @Test
+    void anAttemptThatCameDuringAFailureGoesAheadOfTheWatchToo() {
+        Stage stage = new Stage(1);
+        stage.takeAsOther();
+        List<String> steps = new ArrayList<>();
+        stage.before("exchange", () -> {
+            CompletableFuture<?> unused = stage.semaphore.acquireAsync(Duration.ZERO);
+        });
+        stage.before("exchange", () -> {
+            steps.add("exchange");
+            stage.passMillis(10);
+            CompletableFuture<?> unused = stage.semaphore.acquireAsync(Duration.ZERO);
+            throw new BackendUnavailableException("no connection", null);
+        });
+        stage.before("exchange", () -> steps.add("another exchange"));
+        stage.before("watch", () -> steps.add("watch"));
+        CompletableFuture<?> unused = stage.semaphore.acquireAsync();
+        stage.settle();
+        assertThat(steps).startsWith("exchange", "another exchange");
+    }
+
     @Test
     void attemptsWithoutAPauseKeepNoWaiterFromItsWatch() {
         Stage stage = new Stage(1);

@@ -153,7 +153,7 @@ enum Dialect {
         return NO_TABLE.contains(state(e));
     }
 
-    /** Somebody else was first: a row of that name, or a change of this one. */
+    /** Somebody else was first: a row of that name, or a change of this one. Another unique index is not told apart. */
     static boolean isConflict(SQLException e) {
         return state(e).equals(NOT_UNIQUE) || (state(e).startsWith("40") && !state(e).equals(COMPLETION_UNKNOWN));
     }
@@ -245,7 +245,9 @@ enum Dialect {
         String state = state(e);
         String what = said(e, where);
         // All translations of the driver's text about TLS have this word.
-        boolean lacksPassword = state.equals(REJECTED) && e.getErrorCode() == 0 && !what.contains("SSL");
+        boolean lacksPassword = state.equals(REJECTED)
+                && e.getErrorCode() == 0
+                && !String.valueOf(e.getMessage()).contains("SSL");
         if (state.startsWith("28") || lacksPassword) {
             return new BackendAccessException(what + ". Correct user and password", e);
         }

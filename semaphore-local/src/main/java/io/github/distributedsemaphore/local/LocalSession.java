@@ -141,13 +141,13 @@ final class LocalSession implements BackendSession {
         for (int slot : slots(given)) {
             table.setSession(slot, SlotTable.NOBODY);
         }
-        try {
-            if (table.heldAbove(0) == 0) {
+        if (table.heldAbove(0) == 0) {
+            try {
                 shared.deleteDirectory();
+            } catch (IOException e) {
+                // What was given back is free nevertheless. Who uses the name next clears up.
+                LOG.debug("{}: something is left of the destroyed semaphore", subject(), e);
             }
-        } catch (IOException e) {
-            // What was given back is free nevertheless. Who uses the name next clears up.
-            LOG.warn("{}: something is left of the destroyed semaphore: {}", subject(), e.toString());
         }
         return new Outcome(missing(request, lost(request, given)), false);
     }

@@ -43,6 +43,9 @@ final class SharedSemaphore {
     private @Nullable FileLock lookout;
     private @Nullable WatchKey watchKey;
 
+    /** The table in whose directory a watch was tried last: one that is refused is tried again for another one, or by the next waiter. */
+    private @Nullable LockFile watchTried;
+
     SharedSemaphore(String name, Path directory, DirectoryWatch directoryWatch) {
         this.name = name;
         this.directory = directory;
@@ -139,6 +142,7 @@ final class SharedSemaphore {
     void addWatcher(Object session, Runnable hint, Call call) throws IOException {
         watchers.put(session, hint);
         underMutex(call, () -> {
+            watchTried = null;
             showPresence();
             return true;
         });
@@ -157,10 +161,13 @@ final class SharedSemaphore {
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
         WatchKey key = watchKey;
-        if (waiting && mutex.file() != null && (key == null || !key.isValid())) {
+        LockFile table = mutex.file();
+        boolean isTried = key == null ? table == watchTried : key.isValid();
+        if (waiting && table != null && !isTried) {
             // Kept until the last user has gone: coming and going with each wait would cost more than the needless
             // hints.
             watchKey = directoryWatch.watch(directory, this::changed);
+            watchTried = table;
         }
         presence = takenOrDropped(waiting, presence, place);
         lookout = takenOrDropped(waiting, lookout, LOOKOUT);

@@ -22,6 +22,9 @@ public final class RabbitServer {
     static synchronized RabbitNode node() {
         if (node == null) {
             node = start();
+        } else if (!node.isRunning()) {
+            // A test killed it and could not start it again in time: that is not to cost all tests after it.
+            node.restart();
         }
         return node;
     }
@@ -60,8 +63,9 @@ public final class RabbitServer {
 
     /** Kills the broker and starts it again with its data. */
     static void killAndRestart() {
-        node().kill();
-        node().restart();
+        RabbitNode running = node();
+        running.kill();
+        running.restart();
     }
 
     static void plugin(String change, String plugin) {

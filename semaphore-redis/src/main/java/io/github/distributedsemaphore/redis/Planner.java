@@ -114,7 +114,9 @@ final class Planner {
         int retained = Math.min(Math.min(missing, usable.size()), Math.max(room.released(), wantedOnce));
         List<Hold> retains = usable.subList(0, retained);
         List<Hold> freed = new ArrayList<>(owed);
-        freed.removeAll(new HashSet<>(retains));
+        if (!retains.isEmpty()) {
+            freed.removeAll(new HashSet<>(retains));
+        }
         List<Integer> claims = choose(missing - retained, attempt, view);
         boolean unserved = firstUnserved != null;
         List<Step.Hand> hands = hands(attempt, view, freed, unserved ? view.ahead(liveness.client()) : view.waiters());

@@ -200,8 +200,8 @@ final class RedisLiveness {
     }
 
     /**
-     * Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write. Without a
-     * semaphore none makes that key, and would be due again and again.
+     * Whether an exchange should renew the lease in passing: so much of it is over, or the key is missing that renewals write. Where there
+     * is no semaphore no renewal makes that key: an exchange that waited for it would renew without end.
      *
      * @param takes whether it takes slots. The engine's first renewal comes only after a while, and may get no answer
      */

@@ -172,10 +172,16 @@ record View(
     View after(Step step) {
         // Each is looked up in a set: there may be as many as a semaphore has, and the time of the call runs.
         List<Integer> left = new ArrayList<>(free);
-        left.removeAll(new HashSet<>(step.claims()));
-        Set<Integer> more = new LinkedHashSet<>();
-        step.releases().stream().map(Hold::slot).filter(slot -> slot <= limit()).forEach(more::add);
-        if (!more.isEmpty()) {
+        if (!step.claims().isEmpty()) {
+            left.removeAll(new HashSet<>(step.claims()));
+        }
+        if (!step.releases().isEmpty()) {
+            Set<Integer> more = new LinkedHashSet<>();
+            for (Hold hold : step.releases()) {
+                if (hold.slot() <= limit()) {
+                    more.add(hold.slot());
+                }
+            }
             left.forEach(more::remove);
             left.addAll(more);
         }

@@ -90,8 +90,9 @@ class IdleTest {
             await().atMost(LONGER_THAN_IDLE).until(() -> !isAnyWatchTouched());
 
             relay.loseReplies();
-            CompletableFuture<?> exchange = Objects.requireNonNull(
-                            resting.start(new ExchangeRequest(List.of(), List.of(1), 1, false)))
+            ExchangeRequest request = new ExchangeRequest(List.of(), List.of(1), 1, false);
+            // The end of the watch may not be quite over here.
+            CompletableFuture<?> exchange = await().until(() -> resting.start(request), Objects::nonNull)
                     .toCompletableFuture();
             await().atMost(LONGER_THAN_IDLE).until(exchange::isCompletedExceptionally);
             resting.abort();

@@ -95,12 +95,12 @@ public final class SemaphoreCommand implements Runnable {
                         : "";
                 throw new ParameterException(
                         named.get(named.size() - 1),
-                        "'" + words.get(i) + "' has bytes that are no text in this locale" + wayOut);
+                        "'" + words.get(i) + "' has bytes that are no text in this locale, or U+FFFD" + wayOut);
             }
         }
     }
 
-    /** A JVM reads each byte that is no text as this one character. */
+    /** A JVM reads each byte that is no text as this one character; {@code bin/semaphore} gives it a locale in which that is so. */
     private static boolean isOtherText(String word) {
         return word.indexOf('\uFFFD') >= 0;
     }

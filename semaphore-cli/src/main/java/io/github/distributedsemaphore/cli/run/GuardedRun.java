@@ -30,6 +30,7 @@ final class GuardedRun {
     private final PrintWriter err;
     private final long earliestEnd;
     private final CompletableFuture<PermitLoss> loss = new CompletableFuture<>();
+    private @Nullable Thread telling;
 
     GuardedRun(
             String name, PermitGroup group, List<Path> locks, SignalRelay signals, PrintWriter err, Duration atLeast) {
@@ -59,7 +60,10 @@ final class GuardedRun {
         // left that could get it.
         boolean wasSignalled = signals.commandEnded();
         if (code == null) {
-            return lost(isLostBefore);
+            if (isLostBefore) {
+                tell("the permit was lost before the command was started");
+            }
+            return lost();
         }
         if (isLost || wasSignalled || earliestEnd - System.nanoTime() <= 0) {
             return release(code, isLost, false);
@@ -78,8 +82,16 @@ final class GuardedRun {
         if (exited.isDone()) {
             return exited.join();
         }
+        tell("the permit was lost (" + loss.join().reason() + "); ending the command");
         child.terminate(ChildProcess.GRACE);
         return null;
+    }
+
+    /** Begins to print. Standard error may take nothing for as long as it likes, as a terminal after Ctrl-S. */
+    private void tell(String message) {
+        telling = new Thread(() -> ErrorLine.print(err, name + ": " + message), "semaphore-message");
+        telling.setDaemon(true);
+        telling.start();
     }
 
     /** What the backend took while the command ran may be told when it has ended: so it is asked. Null if it does not answer. */
@@ -92,6 +104,8 @@ final class GuardedRun {
     }
 
     private int lostAfterEnd(int code) {
+        // First: nobody is to wait for the others until the message is out.
+        group.close();
         ErrorLine.print(err, name + ": the permit was lost before --at-least was over, after the command had ended");
         return code;
     }
@@ -120,12 +134,12 @@ final class GuardedRun {
         }
     }
 
-    /** Call when the command is gone: standard error may take nothing for as long as it likes, as a terminal after Ctrl-S. */
-    private int lost(boolean isLostBefore) {
-        String end = isLostBefore
-                ? " before the command was started"
-                : " (" + loss.join().reason() + "); the command was ended";
-        ErrorLine.print(err, name + ": the permit was lost" + end);
+    /** Gives back what is not lost, and then waits until the message is out. */
+    private int lost() throws InterruptedException {
+        group.close();
+        if (telling != null) {
+            telling.join();
+        }
         return ExitCodes.PERMIT_LOST;
     }
 

@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.cli.common.Terminal;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -17,7 +18,7 @@ final class WaitLine implements AutoCloseable {
     private static final Duration REFRESH = Duration.ofSeconds(5);
 
     /** For a terminal to take a line: it takes much less unless it is stopped. */
-    private static final Duration PATIENCE = Duration.ofMillis(100);
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
 
     private final PrintWriter err;
     private final Supplier<String> text;
@@ -28,6 +29,9 @@ final class WaitLine implements AutoCloseable {
     private final Condition ended = lock.newCondition();
     private boolean shown;
     private volatile boolean closed;
+
+    /** The line is being erased, or it is too late for that: it would be a line of the command that was waited for. */
+    private final AtomicBoolean settled = new AtomicBoolean();
 
     /**
      * Starts it.
@@ -85,21 +89,28 @@ final class WaitLine implements AutoCloseable {
         }
     }
 
-    /** Removes the line. Waits neither for a look that is under way nor for a terminal that is stopped. */
+    /**
+     * Removes the line. Waits for no look that is under way, and not for long for a terminal that is stopped: what it takes too late
+     * stays.
+     */
     @Override
     public void close() {
         closed = true;
         Thread eraser = started(this::erase, "semaphore-wait-line-end");
+        boolean wasInterrupted = Thread.interrupted();
         try {
             eraser.join(PATIENCE.toMillis());
         } catch (InterruptedException e) {
+            wasInterrupted = true;
+        }
+        settled.set(true);
+        if (wasInterrupted) {
             Thread.currentThread().interrupt();
         }
     }
 
     private void erase() {
         try {
-            // Later it would remove a line of the command that was waited for.
             if (!lock.tryLock(PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
                 return;
             }
@@ -108,7 +119,7 @@ final class WaitLine implements AutoCloseable {
             return;
         }
         try {
-            if (shown) {
+            if (shown && settled.compareAndSet(false, true)) {
                 Terminal.replaceLine(err, "");
             }
             ended.signalAll();

@@ -64,7 +64,8 @@ final class GuardedRunTest {
                 stopped.awaitWrite();
                 long pid = Long.parseLong(
                         CommandProcess.read(folder.resolve("pid")).strip());
-                assertThat(ProcessHandle.of(pid).filter(ProcessHandle::isAlive)).isEmpty();
+                await().until(() ->
+                        ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isEmpty());
             } finally {
                 stopped.goOn();
             }
@@ -97,7 +98,7 @@ final class GuardedRunTest {
             CompletableFuture<Integer> code = start(held, List.of(lock), stopped, "true");
             try {
                 stopped.awaitWrite();
-                Process taken = new ProcessBuilder("flock", "-n", lock.toString(), "true").start();
+                Process taken = new ProcessBuilder("flock", "-w", "30", lock.toString(), "true").start();
                 assertThat(taken.onExit().join().exitValue()).isZero();
             } finally {
                 stopped.goOn();

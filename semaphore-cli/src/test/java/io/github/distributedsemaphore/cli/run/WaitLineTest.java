@@ -69,7 +69,7 @@ final class WaitLineTest {
         WaitLine line = new WaitLine(new PrintWriter(stopped), () -> "waiting");
         try {
             stopped.awaitWrite();
-            assertTimeoutPreemptively(Duration.ofSeconds(1), line::close);
+            assertTimeoutPreemptively(Duration.ofSeconds(30), line::close);
         } finally {
             stopped.goOn();
         }

@@ -359,7 +359,7 @@ public final class CommandBatch {
             return hasError() ? new Reply(new Reply.Failure(error(getError()))) : get();
         }
 
-        /** An error is known by its beginning, so it is the same whether EXEC or another command is refused with it. */
+        /** Errors are known by their beginnings. What EXEC is refused with is to be known like the same error of another command. */
         private static String error(String said) {
             return said.startsWith(REFUSED_EXEC) ? said.substring(REFUSED_EXEC.length()) : said;
         }

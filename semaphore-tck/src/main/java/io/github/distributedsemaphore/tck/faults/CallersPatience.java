@@ -140,11 +140,12 @@ final class CallersPatience {
         String name = outage.create(2);
         List<Permit> held = tck.take(outage.observer().semaphore(name), 2);
         outage.observer().admin().resize(name, 1);
-        Duration patience = Duration.ofSeconds(2);
-        SemaphoreClient client = outage.client(Outage.EAGER.with("outagePatience", "2s"));
+        // A client may take a while until it is connected again.
+        Duration patience = Duration.ofSeconds(4);
+        SemaphoreClient client = outage.client(Outage.EAGER.with("outagePatience", "4s"));
         TimedCall waiter = TimedCall.start(
                 tck,
-                "awaitReleased(maxWait) with outagePatience=2s",
+                "awaitReleased(maxWait) with outagePatience=4s",
                 () -> client.admin().awaitReleased(name, TimedCall.LONG));
         waiter.task().awaitBlocked();
         long first = System.nanoTime();

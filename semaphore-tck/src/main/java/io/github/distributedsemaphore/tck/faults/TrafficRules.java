@@ -95,8 +95,8 @@ public abstract class TrafficRules {
         long perConnection = signs == 0 ? 1 : (long) Math.ceil((double) signs / connections(quiet)) + 1;
         assertThat(idle)
                 .as(
-                        "messages in %s of a client that holds nothing, on %d connections; one that never held anything sends %d on %d",
-                        window, connections(route), signs, connections(quiet))
+                        "messages of a client that holds nothing, in %s and the time of %d resizes, on %d connections; one that never held anything sends %d on %d",
+                        window, RESIZES, connections(route), signs, connections(quiet))
                 .isLessThanOrEqualTo(perConnection * connections(route));
         if (heard(quiet) == signsHeardBefore) {
             // Where a server sends signs too, it may also tell all clients of a change.
