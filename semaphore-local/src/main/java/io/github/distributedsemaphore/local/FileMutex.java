@@ -285,7 +285,7 @@ class FileMutex {
 
         Place(LockFile file) {
             Thread thread = new Thread(() -> waitForIt(file), "semaphore-local-mutex") {
-                /** Its thread group is the application's, which may interrupt all of it. All holds of this process would be lost. */
+                // The application may interrupt all of its thread group. All holds of this process would be lost.
                 @Override
                 public void interrupt() {}
             };
