@@ -56,8 +56,8 @@ public interface SemaphoreListener {
     default void onWithdrawn(String semaphoreName, long waitedNanos) {}
 
     /**
-     * A call for permits ended with an exception, and not because a grant did not reach it: the backend was away or refused it, the semaphore is missing, the
-     * client was closed.
+     * A call for permits ended with an exception: the backend was away or refused it, the semaphore is missing, the client was closed.
+     * A call that a grant did not reach is not reported here.
      *
      * @param semaphoreName the semaphore
      * @param waitedNanos how long the call took until then

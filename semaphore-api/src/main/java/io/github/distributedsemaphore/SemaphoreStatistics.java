@@ -17,7 +17,7 @@ import java.util.Map;
  * @param refused calls that do not wait and found too few slots free
  * @param timedOut calls whose time was over before they got what they wanted
  * @param withdrawn calls that were interrupted, cancelled, or completed by hand before they got what they wanted
- * @param failed calls for permits that ended with an exception, unless it is that a grant did not reach them
+ * @param failed calls for permits that ended with an exception; without those that a grant did not reach
  * @param released permits that the application gave up, or that went back because a grant did not reach it
  * @param lost permits that were lost, by cause; every cause is in the map
  * @param exchanges requests that take or give back slots, and were answered

@@ -103,17 +103,18 @@ final class Failures {
     }
 
     static OutcomeUnknownException unknown(String name, RuntimeException cause) {
-        return new OutcomeUnknownException(
-                "It is not known whether permits of semaphore '" + name
-                        + "' were taken; the client finds out and releases them: " + cause.getMessage(),
-                cause,
-                name);
+        return unknown(name, "the client finds out and releases them", cause);
     }
 
+    /** The session has ended before the outcome was found out. */
     static OutcomeUnknownException unknownAtEnd(String name, RuntimeException cause) {
+        return unknown(name, "the session has ended, which releases them", cause);
+    }
+
+    private static OutcomeUnknownException unknown(String name, String remedy, RuntimeException cause) {
         return new OutcomeUnknownException(
-                "It is not known whether permits of semaphore '" + name
-                        + "' were taken; the session has ended, which releases them: " + cause.getMessage(),
+                "It is not known whether permits of semaphore '" + name + "' were taken; " + remedy + ": "
+                        + cause.getMessage(),
                 cause,
                 name);
     }

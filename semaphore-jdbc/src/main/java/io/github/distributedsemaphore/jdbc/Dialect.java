@@ -153,7 +153,7 @@ enum Dialect {
         return NO_TABLE.contains(state(e));
     }
 
-    /** Somebody else was first: a row of that name, or a change of this one. Another unique index is not told apart. */
+    /** Somebody else was first: a row of that name, or a change of this one. A violation of another unique index looks the same. */
     static boolean isConflict(SQLException e) {
         return state(e).equals(NOT_UNIQUE) || (state(e).startsWith("40") && !state(e).equals(COMPLETION_UNKNOWN));
     }

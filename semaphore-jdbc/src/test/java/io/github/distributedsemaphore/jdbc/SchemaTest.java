@@ -98,7 +98,7 @@ class SchemaTest {
         assertThat(done).as("whether a CREATE failed").isTrue();
     }
 
-    /** Nobody else was first: it is refused for ever. */
+    /** The constraint refuses every attempt, so a retry is useless. */
     @Test
     void whatAConstraintRefusesIsNamedAtOnce() {
         server.execute(

@@ -145,7 +145,7 @@ final class LocalSession implements BackendSession {
             try {
                 shared.deleteDirectory();
             } catch (IOException e) {
-                // What was given back is free nevertheless. Who uses the name next clears up.
+                // The slots are free already. The next client that uses the name removes the rest.
                 LOG.debug("{}: something is left of the destroyed semaphore", subject(), e);
             }
         }

@@ -43,7 +43,7 @@ final class SharedSemaphore {
     private @Nullable FileLock lookout;
     private @Nullable WatchKey watchKey;
 
-    /** The table in whose directory a watch was tried last: one that is refused is tried again for another one, or by the next waiter. */
+    /** The table for which a watch was tried last. A refused watch is tried again for another table, or when the next waiter comes. */
     private @Nullable LockFile watchTried;
 
     SharedSemaphore(String name, Path directory, DirectoryWatch directoryWatch) {

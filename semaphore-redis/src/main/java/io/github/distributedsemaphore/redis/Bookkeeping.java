@@ -39,7 +39,7 @@ final class Bookkeeping {
             reading = View.Reading.ofQueue(batch, layout, liveness.client());
         } else {
             batch.exec();
-            // What was taken before is valid until the end that a renewal moves on.
+            // A renewal extends the validity of what was taken before, so it needs the same confirmation.
             if (step.takes() > 0 || (step.extend() && !attempt.taken().isEmpty())) {
                 batch.confirm(liveness.replicas());
             }

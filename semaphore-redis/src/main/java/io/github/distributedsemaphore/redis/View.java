@@ -6,9 +6,7 @@ import io.github.distributedsemaphore.redis.net.RedisVerb;
 import io.github.distributedsemaphore.redis.net.Replies;
 import io.github.distributedsemaphore.redis.net.Reply;
 import io.github.distributedsemaphore.redis.net.ServerClock;
-import io.github.distributedsemaphore.spi.Hold;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -172,16 +170,11 @@ record View(
     View after(Step step) {
         // Each is looked up in a set: there may be as many as a semaphore has, and the time of the call runs.
         List<Integer> left = new ArrayList<>(free);
-        if (!step.claims().isEmpty()) {
-            left.removeAll(new HashSet<>(step.claims()));
-        }
+        left.removeAll(Set.copyOf(step.claims()));
         if (!step.releases().isEmpty()) {
             Set<Integer> more = new LinkedHashSet<>();
-            for (Hold hold : step.releases()) {
-                if (hold.slot() <= limit()) {
-                    more.add(hold.slot());
-                }
-            }
+            step.releases().forEach(hold -> more.add(hold.slot()));
+            more.removeIf(slot -> slot > limit());
             left.forEach(more::remove);
             left.addAll(more);
         }

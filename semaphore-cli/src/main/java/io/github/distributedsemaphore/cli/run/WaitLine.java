@@ -30,7 +30,7 @@ final class WaitLine implements AutoCloseable {
     private boolean shown;
     private volatile boolean closed;
 
-    /** The line is being erased, or it is too late for that: it would be a line of the command that was waited for. */
+    /** Set when the line is being erased, or when it is too late for that: the terminal may show a line of the command by then. */
     private final AtomicBoolean settled = new AtomicBoolean();
 
     /**

@@ -359,7 +359,7 @@ public final class CommandBatch {
             return hasError() ? new Reply(new Reply.Failure(error(getError()))) : get();
         }
 
-        /** Errors are known by their beginnings. What EXEC is refused with is to be known like the same error of another command. */
+        /** Errors are recognised by their first words, so the prefix that EXEC adds is removed. */
         private static String error(String said) {
             return said.startsWith(REFUSED_EXEC) ? said.substring(REFUSED_EXEC.length()) : said;
         }
