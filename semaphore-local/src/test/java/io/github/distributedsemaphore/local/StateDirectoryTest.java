@@ -271,7 +271,7 @@ class StateDirectoryTest {
     void promisesWhatItsSettingsSay() {
         try (SemaphoreBackend backend = Local.open(directory, "detection=200ms")) {
             assertThat(backend.guarantees().notes())
-                    .anySatisfy(note -> assertThat(note).contains("after 50ms."));
+                    .anySatisfy(note -> assertThat(note).contains("after 50ms, and each other one"));
             assertThat(backend.guarantees().detectionMax()).isEqualTo(Duration.ofMillis(200));
             assertThat(backend.guarantees().has(Capability.LEASE)).isFalse();
             assertThat(backend.guarantees().has(Capability.DURABLE_FENCING)).isTrue();
