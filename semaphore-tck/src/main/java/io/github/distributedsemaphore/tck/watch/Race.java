@@ -6,6 +6,7 @@ import io.github.distributedsemaphore.tck.run.ThreadDump;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.TestReporter;
 
 /**
@@ -18,18 +19,30 @@ public final class Race {
     private static final Duration BUDGET = Duration.ofMillis(2_500);
     private static final int JITTER_NANOS = 20_000;
 
+    private static final int MOST_SPINS = 1_000;
+
+    /** Who sleeps is woken by the other side, but not by one that failed. */
+    private static final long NAP_NANOS = 10_000_000;
+
     /** A thread that sleeps wakes that much late. */
     private static final long LATE_NANOS = 100_000;
 
     private final TckFixture tck;
-    private final AtomicLong here = new AtomicLong();
-    private final AtomicLong there = new AtomicLong();
+    private final Runner here = new Runner();
+    private final Runner there = new Runner();
     private volatile boolean over;
     private volatile boolean broken;
     private volatile int jitter;
 
     private Race(TckFixture tck) {
         this.tck = tck;
+    }
+
+    /** A thread on its way to a meeting. Who comes first sleeps, and so is awake a little later than who comes last. */
+    private static final class Runner {
+        private final AtomicLong arrived = new AtomicLong();
+        private final AtomicLong awake = new AtomicLong();
+        private volatile @Nullable Thread asleep;
     }
 
     /** One side of a round. */
@@ -99,24 +112,49 @@ public final class Race {
         }
     }
 
-    /** Waits for the other side; false if it failed. Deaf to interrupts, which may be part of the race. */
-    private boolean meet(AtomicLong mine, AtomicLong other) {
-        long turn = mine.incrementAndGet();
+    /**
+     * Waits for the other side; false if it failed. Both leave at the same moment, though one of them may have waited for long. Deaf to
+     * interrupts, which may be part of the race.
+     */
+    private boolean meet(Runner mine, Runner other) {
+        long turn = mine.arrived.incrementAndGet();
+        LockSupport.unpark(other.asleep);
         long start = System.nanoTime();
-        for (int spins = 0; other.get() < turn; spins++) {
-            if (broken) {
-                return false;
+        for (int spins = 0; other.arrived.get() < turn && !broken; spins++) {
+            if (spins < MOST_SPINS) {
+                Thread.onSpinWait();
+            } else {
+                sleep(mine, other, turn);
+                assertNoHang(start);
             }
-            if (spins < 1_000) {
+        }
+        mine.awake.incrementAndGet();
+        for (int spins = 0; other.awake.get() < turn && !broken; spins++) {
+            if (spins < MOST_SPINS) {
                 Thread.onSpinWait();
             } else {
                 Occupancy.letOthersIn();
-                if (System.nanoTime() - start > tck.patience().multipliedBy(2).toNanos()) {
-                    throw new AssertionError("the other side of the race hangs\n" + ThreadDump.all());
-                }
             }
         }
         return !broken;
+    }
+
+    /** An interrupted thread does not sleep. */
+    private void sleep(Runner mine, Runner other, long turn) {
+        mine.asleep = Thread.currentThread();
+        if (other.arrived.get() < turn && !broken) {
+            LockSupport.parkNanos(NAP_NANOS);
+        }
+        mine.asleep = null;
+        if (Thread.currentThread().isInterrupted()) {
+            Occupancy.letOthersIn();
+        }
+    }
+
+    private void assertNoHang(long start) {
+        if (System.nanoTime() - start > tck.patience().multipliedBy(2).toNanos()) {
+            throw new AssertionError("the other side of the race hangs\n" + ThreadDump.all());
+        }
     }
 
     /** Lets a time pass, to the microsecond and without a processor for most of a longer one. */
