@@ -160,7 +160,8 @@ public interface DistributedSemaphore {
      * Takes several permits together, all or none, without blocking the caller.
      *
      * @param permits how many, from 1 to the limit
-     * @return as {@link #acquireAsync()}
+     * @return as {@link #acquireAsync()}; fails with {@link IllegalArgumentException} if they are more than the limit
+     * @throws IllegalArgumentException at once, for a number below one or above {@link Guarantees#maxPermits}
      */
     @CheckReturnValue
     CompletableFuture<PermitGroup> acquireAsync(int permits);
@@ -170,7 +171,8 @@ public interface DistributedSemaphore {
      *
      * @param permits how many, from 1 to the limit
      * @param maxWait as for {@link #acquire(Duration)}
-     * @return as {@link #acquireAsync(Duration)}
+     * @return as {@link #acquireAsync(Duration)}; fails with {@link IllegalArgumentException} if they are more than the limit
+     * @throws IllegalArgumentException at once, for a number below one or above {@link Guarantees#maxPermits}
      */
     @CheckReturnValue
     CompletableFuture<PermitGroup> acquireAsync(int permits, Duration maxWait);

@@ -29,8 +29,11 @@ public interface SemaphoreClient extends AutoCloseable {
      * @return the client
      * @throws IllegalArgumentException if the URI or a setting in it is wrong, or no module for its scheme is on the path;
      *     the message says which to add
-     * @throws BackendAccessException over {@code local:}, if the directory belongs to somebody else or others may write it
+     * @throws BackendAccessException over {@code local:}, if the directory belongs to somebody else, others may write it, or this user may not
+     *     make it
      * @throws IncompatibleStateException over {@code local:}, if there is a file in place of the directory
+     * @throws BackendUnavailableException over {@code local:}, if the directory cannot be made or looked at, as on a disk that is full or
+     *     read-only
      */
     static SemaphoreClient connect(String uri) {
         return builder(uri).connect();

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The engine calls {@link #exchange}, {@link #start}, {@link #resolve}, {@link #watch}, {@link Watch#close} and {@link #close}
  * one at a time, each after the one before has ended, though on different threads; an exchange that was {@linkplain #start
- * started} ends when its stage completes. {@link #renew}, {@link #check} and {@link #abort} may come at any time.
+ * started} ends when its stage completes. {@link #renew}, {@link #check} and {@link #abort} may come at any time, and after {@code abort} so may
+ * {@code Watch#close}.
  *
  * <p>No caller of the application waits for these calls longer than it wants: the engine releases a caller that has a time limit,
  * or may be interrupted, while the call goes on. Still every call returns or throws within a third of the {@linkplain

@@ -44,6 +44,15 @@ final class RunFailureTest {
         assertThat(semaphore.execute("status", "job").code()).isEqualTo(5);
     }
 
+    @ParameterizedTest
+    @CsvSource({"30s, 0", "0s, 69"})
+    void toCreateTheSemaphoreIsTriedAgainForAsLongAsTheWait(String wait, int code) {
+        LocalCommands.Outcome outcome =
+                LocalCommands.executeOn("scripted:?away=2", "run", "job", "--limit", "1", "--wait", wait, "--", "true");
+
+        assertThat(outcome.code()).as(outcome.err()).isEqualTo(code);
+    }
+
     @Test
     void aStackTraceIsForThoseWhoAsk() {
         try (CommandProcess command =

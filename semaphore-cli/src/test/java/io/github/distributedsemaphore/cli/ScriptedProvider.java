@@ -5,6 +5,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
+import io.github.distributedsemaphore.SemaphoreDescription;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
@@ -27,14 +28,17 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Does what no well-kept backend does at a wish: {@code scripted:?fail=REASON} fails to connect, {@code scripted:?ping=REASON}
  * fails to answer, and {@code
  * scripted:?loseOn=FILE} grants every permit and loses it as soon as the file is there. {@code scripted:?closing=FILE} makes the
- * file when it is closed, and is not done with that. Lists nothing and has no fences.
+ * file when it is closed, and is not done with that. {@code scripted:?away=2} creates nothing the first two times. Lists nothing and
+ * has no fences.
  */
 public final class ScriptedProvider implements BackendProvider {
     @Override
@@ -51,12 +55,16 @@ public final class ScriptedProvider implements BackendProvider {
             case "unknown" -> throw new OutcomeUnknownException("no answer came; repeat it", null);
             case "bug" -> throw new IllegalStateException("a bug");
             default -> {
-                return new Backend(Path.of(uri.text("loseOn", "never")), uri.text("ping", ""), uri.text("closing", ""));
+                return new Backend(
+                        Path.of(uri.text("loseOn", "never")),
+                        uri.text("ping", ""),
+                        uri.text("closing", ""),
+                        new Admin(new AtomicInteger(Integer.parseInt(uri.text("away", "0")))));
             }
         }
     }
 
-    private record Backend(Path loseOn, String answer, String closing) implements SemaphoreBackend {
+    private record Backend(Path loseOn, String answer, String closing, Admin admin) implements SemaphoreBackend {
         @Override
         public Guarantees guarantees() {
             return GuaranteesBuilder.of("scripted")
@@ -80,11 +88,6 @@ public final class ScriptedProvider implements BackendProvider {
         }
 
         @Override
-        public BackendAdmin admin() {
-            throw new UnsupportedOperationException("a scripted backend has no administration");
-        }
-
-        @Override
         public void close() {
             if (closing.isEmpty()) {
                 return;
@@ -98,6 +101,45 @@ public final class ScriptedProvider implements BackendProvider {
             while (true) {
                 LockSupport.parkNanos(this, Duration.ofMillis(100).toNanos());
             }
+        }
+    }
+
+    private record Admin(AtomicInteger away) implements BackendAdmin {
+        @Override
+        public boolean create(String name, int limit) {
+            if (away.getAndDecrement() > 0) {
+                throw new BackendUnavailableException("the backend is down; start it", null);
+            }
+            return true;
+        }
+
+        @Override
+        public Optional<SemaphoreDescription> describe(String name) {
+            throw nothing();
+        }
+
+        @Override
+        public List<String> names() {
+            throw nothing();
+        }
+
+        @Override
+        public void resize(String name, int limit) {
+            throw nothing();
+        }
+
+        @Override
+        public boolean destroy(String name) {
+            throw nothing();
+        }
+
+        @Override
+        public int retiredHolders(String name) {
+            throw nothing();
+        }
+
+        private static RuntimeException nothing() {
+            return new UnsupportedOperationException("a scripted backend creates, and does nothing else");
         }
     }
 

@@ -9,7 +9,7 @@ import java.util.UUID;
 /** The contract of sessions on a database in this process, asked on a timer. */
 class H2SessionTest extends SessionTck {
     private final String uri =
-            "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1?detection=3s&timeout=1s&poll=20ms";
+            "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1?detection=5s&timeout=3s&poll=20ms";
 
     @Override
     protected SemaphoreBackend open(HolderInfo self) {

@@ -14,7 +14,8 @@ import java.util.Set;
  *
  * <p>Each semaphore is a table of slots, and a client that holds some keeps a byte of the table locked (POSIX {@code fcntl},
  * exclusive): the lock ends with the process however that dies, and the holds with it. A waiter learns of a release in order by the directory's change events, on Linux inotify; that a
- * holder was killed tells nobody, so a waiter also asks again every tenth of a second. Processes that a holder starts do
+ * holder was killed tells nobody, so one waiting process asks again every quarter of {@code detection}, at most every tenth of a second, and each other one after
+ * 50 to 75 % of {@code detection}. Processes that a holder starts do
  * not inherit its locks.
  *
  * <p>Settings: {@code detection} (100ms to 1m, by default 1s), within which a waiter gets the slot of a process that died;
@@ -36,8 +37,9 @@ public final class LocalBackendProvider implements BackendProvider {
      * Finds or makes the directory and checks that it is private. Does nothing else with it and waits for no lock.
      *
      * @throws IllegalArgumentException also if the directory is on a network file system or one without POSIX permissions
-     * @throws io.github.distributedsemaphore.BackendAccessException if others may write the directory, or it belongs to
-     *     somebody else
+     * @throws io.github.distributedsemaphore.BackendAccessException if others may write the directory, it belongs to
+     *     somebody else, or this user may not make it
+     * @throws io.github.distributedsemaphore.BackendUnavailableException if it cannot be made or looked at
      * @throws io.github.distributedsemaphore.IncompatibleStateException if there is a file in its place; that the directory is of
      *     another version is found out by the first call
      */

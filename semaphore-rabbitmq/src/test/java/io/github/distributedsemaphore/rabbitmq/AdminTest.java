@@ -207,7 +207,7 @@ class AdminTest {
     }
 
     private static void repeated(Callable<Boolean> change) {
-        await().atMost(Duration.ofMinutes(1))
+        await().atMost(Duration.ofMinutes(3))
                 .ignoreException(OutcomeUnknownException.class)
                 .until(change, done -> true);
     }

@@ -67,6 +67,11 @@ public final class RunCommand implements Callable<Integer> {
 
     private static final Duration LONGEST_AT_LEAST = Duration.ofDays(1);
 
+    /** For how long {@code --limit} asks a backend that is away. A wait puts up with it for as long by default. */
+    private static final Duration AWAY = Duration.ofSeconds(30);
+
+    private static final Duration RETRY = Duration.ofMillis(250);
+
     @ParentCommand
     private SemaphoreCommand semaphore;
 
@@ -123,7 +128,7 @@ public final class RunCommand implements Callable<Integer> {
         try (SignalRelay signals = new SignalRelay(Thread.currentThread());
                 SemaphoreClient client = connect()) {
             if (limit != null) {
-                client.admin().create(name, limit);
+                create(client, limit);
             }
             // From here on there may be a slot to give back; before, a signal may do what it does to any JVM.
             signals.install();
@@ -175,6 +180,23 @@ public final class RunCommand implements Callable<Integer> {
         Path file = Path.of(command.get(0)).getFileName();
         String text = file == null ? "" : file.toString();
         return text.replaceAll("\\p{Cc}", "?").substring(0, Math.min(text.length(), HolderInfo.MAX_LABEL));
+    }
+
+    /** Rides out a backend that is away for a moment, as the wait for a slot does. */
+    private void create(SemaphoreClient client, int size) throws InterruptedException {
+        Duration patience = wait == null || wait.compareTo(AWAY) > 0 ? AWAY : wait;
+        long end = System.nanoTime() + patience.toNanos();
+        while (true) {
+            try {
+                client.admin().create(name, size);
+                return;
+            } catch (SemaphoreException e) {
+                if (!e.isRetryable() || end - System.nanoTime() <= RETRY.toNanos()) {
+                    throw e;
+                }
+            }
+            Thread.sleep(RETRY.toMillis());
+        }
     }
 
     private Optional<PermitGroup> acquire(SemaphoreClient client) throws InterruptedException {
