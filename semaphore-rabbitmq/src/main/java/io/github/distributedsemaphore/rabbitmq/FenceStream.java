@@ -59,7 +59,7 @@ final class FenceStream implements AutoCloseable {
                 return drawOnce(budget.patience());
             } catch (IOException | ShutdownSignalException e) {
                 String said = refusal(e);
-                if (!isStarting(e) || budget.isSpent()) {
+                if (!(isStarting(e) || isCutOff(e)) || budget.isSpent()) {
                     goElsewhere();
                     throw new ProbeFailedException("no fence could be drawn: " + said, e);
                 }
@@ -131,6 +131,14 @@ final class FenceStream implements AutoCloseable {
         return signal != null
                 && signal.getReason() instanceof AMQP.Channel.Close close
                 && (close.getReplyCode() == AMQP.NOT_FOUND || Failures.isWithoutReplica(close.getReplyText()));
+    }
+
+    /** Whether the connection ended without a word of the broker about this: the link broke, or another call had no answer on it. */
+    private static boolean isCutOff(Exception e) {
+        ShutdownSignalException signal = Failures.signal(e);
+        return signal != null
+                && signal.isHardError()
+                && (signal.isInitiatedByApplication() || !(signal.getReason() instanceof AMQP.Connection.Close));
     }
 
     /** Also for an epoch that was sent for: while the broker takes no messages there is none, whenever it began. */

@@ -20,7 +20,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -170,7 +169,8 @@ final class Mailbox implements AutoCloseable {
             throw new ProbeFailedException("the broker takes no messages now", null);
         }
         Channel channel = line.newChannel();
-        String queue = QueueNames.PREFIX + "client:" + UUID.randomUUID();
+        // The same each time: if what follows is refused, nobody reads from it, and it stays as long as the connection.
+        String queue = QueueNames.PREFIX + "client:" + line.id();
         try {
             channel.exchangeDeclare(EXCHANGE, "direct", true);
             channel.queueDeclare(queue, false, true, true, Map.of());

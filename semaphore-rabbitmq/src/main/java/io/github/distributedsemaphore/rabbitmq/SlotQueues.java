@@ -39,6 +39,10 @@ final class SlotQueues {
         if (first == QueueAnswer.LOCKED) {
             throw foreign(budget.subject(), names.slot(1));
         }
+        if (first == QueueAnswer.ABSENT) {
+            // It was destroyed meanwhile, from here on: of the others perhaps a part was seen, which is no limit.
+            return 0;
+        }
         if (limit == 0) {
             requireUp(first, budget);
         }

@@ -13,17 +13,30 @@ import io.github.distributedsemaphore.LimitConflictException;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreDescription;
+import io.github.distributedsemaphore.rabbitmq.net.CallBudget;
+import io.github.distributedsemaphore.rabbitmq.net.HolderConnection;
+import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection;
+import io.github.distributedsemaphore.rabbitmq.net.QueueSight;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitConnections;
+import io.github.distributedsemaphore.rabbitmq.net.RabbitSettings;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.Hold;
+import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import io.github.distributedsemaphore.spi.support.BackendUri;
+import io.github.distributedsemaphore.tck.harness.UriAccess;
+import io.github.distributedsemaphore.tck.link.Direction;
+import io.github.distributedsemaphore.tck.link.LinkFault;
+import io.github.distributedsemaphore.tck.link.TcpProxy;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -149,6 +162,41 @@ class AdminTest {
         channel.queueDeclare(names.slot(1), true, false, false, Map.of());
         assertThatThrownBy(() -> admin.create(name, 1)).isInstanceOf(IncompatibleStateException.class);
         assertThat(Rabbit.exists(connection, names.slot(1))).isTrue();
+    }
+
+    /** From the first slot on, so that what is seen of the others is a part of them at most. */
+    @Test
+    void aLimitThatIsReadWhileTheSemaphoreIsDestroyedIsNone() throws Exception {
+        admin.create(name, 2);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                RabbitConnections connections = connections(RabbitServer.uri());
+                RabbitConnections slow = connections(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort() + "?timeout=1m&detection=2m");
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            HolderConnection holder = new HolderConnection(slow, "a test", reason -> {}, budget.end());
+            QueueSight sight = new QueueSight(connections, probes);
+            CompletableFuture<Integer> limit;
+            try (LinkFault silence = proxy.stall(Direction.REQUESTS)) {
+                limit = CompletableFuture.supplyAsync(() -> limitToTake(sight, holder, budget));
+                await("the slots were seen, and the first is looked at").until(() -> silence.strikes() > 0);
+                channel.queueDelete(names.slot(1));
+            }
+            assertThat(limit.get(60, TimeUnit.SECONDS)).isZero();
+            holder.close(budget.end());
+        }
+    }
+
+    private int limitToTake(QueueSight sight, HolderConnection holder, CallBudget budget) {
+        try {
+            return SlotQueues.limitToTake(sight, names, holder, budget);
+        } catch (HolderConnection.LinkLostException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static RabbitConnections connections(String uri) {
+        return new RabbitConnections(RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
     }
 
     private static Stream<String> wordsOfTheBroker() {

@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -152,6 +153,58 @@ class ChannelsTest {
             assertThat(news.ended).isEmpty();
             assertThat(session.check(hold)).isEqualTo(HoldState.HELD);
             session.close();
+        }
+    }
+
+    @Test
+    void aSlotThatIsSilentDoesNotCostTheConnectionOfOthers() throws Exception {
+        String healthy = name + "-healthy";
+        admin.admin().create(healthy, 1);
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("?detection=60s&timeout=4s")) {
+            BackendSession session = backend.open(name, news);
+            List<Hold> holds = taken(session, 1);
+            BackendSession other = backend.open(healthy, news);
+            ProbeConnection.Line line = backend.probes().line(soon());
+            try (Silence silence = suspend(names.slot(1))) {
+                assertThat(silence).isNotNull();
+                assertThat(session.renew(holds).retired()).isEqualTo(Set.copyOf(holds));
+                assertThat(backend.probes().line(soon())).isSameAs(line);
+                Rabbit.takeOne(other);
+            }
+            assertThat(news.ended).isEmpty();
+            other.close();
+            session.close();
+        } finally {
+            admin.admin().destroy(healthy);
+        }
+    }
+
+    @Test
+    void slotsThatStaySilentDoNotUseUpTheChannelsOfTheirHolds() {
+        int limit = 16;
+        int renewals = 6;
+        admin.admin().resize(name, limit);
+        RabbitServer.eval("application:set_env(rabbit, channel_max, 64).");
+        List<Silence> silences = new ArrayList<>();
+        try (RabbitBackend backend = (RabbitBackend) Rabbit.backend("?detection=60s&timeout=2s")) {
+            BackendSession session = backend.open(name, news);
+            List<Hold> holds = taken(session, limit);
+            for (int slot = 1; slot <= limit; slot++) {
+                silences.add(suspend(names.slot(slot)));
+            }
+            for (int i = 0; i < renewals; i++) {
+                assertThat(session.renew(holds).lost()).isEmpty();
+            }
+            silences.forEach(Silence::close);
+            silences.clear();
+            await("late answers")
+                    .untilAsserted(
+                            () -> assertThat(session.renew(holds).retired()).isEmpty());
+            assertThat(news.ended).isEmpty();
+            session.close();
+        } finally {
+            silences.forEach(Silence::close);
+            RabbitServer.eval("application:set_env(rabbit, channel_max, 2047).");
         }
     }
 

@@ -277,6 +277,36 @@ class FenceTest {
         }
     }
 
+    /** As when another call of this client has no answer on it. */
+    @Test
+    void anEpochWhoseConnectionEndsIsDrawnOnAnother() throws Exception {
+        backend.admin().create(name, 1);
+        try (TcpProxy proxy = new TcpProxy(new UriAccess(RabbitServer.uri()).address());
+                RabbitConnections connections = connections(
+                        "amqp://guest:guest@127.0.0.1:" + proxy.address().getPort() + "?timeout=1m&detection=2m");
+                ProbeConnection probes = new ProbeConnection(connections)) {
+            CallBudget budget = CallBudget.of("a test", Duration.ofSeconds(60));
+            FenceStream fences = new FenceStream(connections, probes, names);
+            long first = fences.draw(budget);
+            CompletableFuture<Long> second;
+            try (LinkFault silence = proxy.stall(Direction.ANSWERS)) {
+                fences.sendFor(budget);
+                second = CompletableFuture.supplyAsync(() -> draw(fences, budget));
+                await().until(() -> silence.strikes() > 0);
+                probes.forget(probes.line(budget.end()));
+            }
+            assertThat(second.get(60, TimeUnit.SECONDS)).isGreaterThan(first);
+        }
+    }
+
+    private static long draw(FenceStream fences, CallBudget budget) {
+        try {
+            return fences.draw(budget);
+        } catch (ProbeFailedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private static RabbitConnections connections(String uri) {
         return new RabbitConnections(RabbitSettings.from(BackendUri.parse(uri), HolderInfo.ofThisProcess("a test")));
     }

@@ -266,6 +266,41 @@ class MailboxTest {
         }
     }
 
+    /** Nothing is read from such a queue, so it ends only with the connection. */
+    @Test
+    void aClientThatIsRefusedItsMessagesTriesAgainWithTheSameQueue() {
+        String user = "deaf-" + name;
+        RabbitServer.node().addUser(user, "secret", "^sem:", "^(sem:.*|amq\\.default)$", "^sem:" + name + ":.*");
+        try (SemaphoreBackend admin = Rabbit.backend("");
+                RabbitBackend backend = (RabbitBackend)
+                        Rabbit.backend("amqp://" + user + ":secret@127.0.0.1:" + RabbitServer.port(), "")) {
+            admin.admin().create(name, 1);
+            long before = queuesOfClients();
+            BackendSession session = backend.open(name, new Rabbit.News());
+            List<Hold> held = List.of(Rabbit.takeOne(session));
+            // It tries once a second.
+            await().during(Duration.ofSeconds(3)).untilAsserted(() -> {
+                assertThat(session.renew(held).lost()).isEmpty();
+                assertThat(queuesOfClients()).isLessThanOrEqualTo(before + 1);
+            });
+            RabbitServer.ctl("set_permissions", user, "^sem:", "^(sem:.*|amq\\.default)$", "^sem:");
+            await().untilAsserted(() -> {
+                assertThat(session.renew(held).lost()).isEmpty();
+                assertThat(bindings()).isEqualTo("1");
+            });
+            session.close();
+            admin.admin().destroy(name);
+        } finally {
+            RabbitServer.ctl("delete_user", user);
+        }
+    }
+
+    private static long queuesOfClients() {
+        return RabbitServer.queues().stream()
+                .filter(queue -> queue.startsWith(QueueNames.PREFIX + "client:"))
+                .count();
+    }
+
     private static int channels() {
         return Integer.parseInt(RabbitServer.eval(
                 "lists:sum([N || [{channels, N}] <- rabbit_networking:connection_info_all([channels])])."));

@@ -22,6 +22,7 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +52,7 @@ public final class HolderConnection {
     private final Consumer<String> onLost;
     private final AtomicBoolean over = new AtomicBoolean();
     private final Deque<Channel> idle = new ConcurrentLinkedDeque<>();
+    private final AtomicInteger unanswered = new AtomicInteger();
 
     /**
      * Connects. Tells once that the connection is gone, unless by {@link #close}.
@@ -192,23 +194,30 @@ public final class HolderConnection {
             idle.push(asked.channel.join());
             return OptionalInt.of(((AMQP.Queue.DeclareOk) answer).getConsumerCount());
         } catch (ExecutionException | TimeoutException e) {
-            asked.abandon(connections);
+            abandon(asked);
             return OptionalInt.empty();
         }
     }
 
     /** A request on its way, and whether it only looks. */
     public record Asked(
-            String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {
-        /**
-         * A late answer finds nobody. The channel is closed when it is there, and not before: the client library does not wait for the
-         * broker's word for long, and then gives the channel's number to the next one. The broker ends a connection that opens
-         * a channel which it still works on.
-         */
-        void abandon(RabbitConnections connections) {
-            CompletableFuture<?> unused =
-                    answer.thenRunAsync(() -> HolderConnection.abort(channel.join()), connections::execute);
-        }
+            String queue, boolean looks, CompletableFuture<Channel> channel, CompletableFuture<Command> answer) {}
+
+    /**
+     * A late answer finds nobody. The channel is closed when it is there, and not before: the client library does not wait for the
+     * broker's word for long, and then gives the channel's number to the next one. The broker ends a connection that opens
+     * a channel which it still works on.
+     */
+    private void abandon(Asked asked) {
+        unanswered.incrementAndGet();
+        CompletableFuture<?> unused = asked.answer
+                .whenComplete((answer, failure) -> unanswered.decrementAndGet())
+                .thenRunAsync(() -> abort(asked.channel.join()), connections::execute);
+    }
+
+    /** Whether so many looks that nobody waits for any more have channels of their own that further ones could use up the rest. */
+    boolean hasManyUnanswered() {
+        return unanswered.get() >= MOST_AT_ONCE;
     }
 
     /** Sends a request, and before it others on the same channel that the broker does not answer. */
@@ -291,7 +300,7 @@ public final class HolderConnection {
             throw Failures.channelLimit(connections.settings(), e);
         }
         if (signal == null && asked.looks && isOpen()) {
-            asked.abandon(connections);
+            abandon(asked);
             throw Failures.unavailable(connections.settings() + ": a look at '" + queue + "' had no answer: " + e, e);
         }
         if (signal == null || !(signal.getReason() instanceof AMQP.Channel.Close close)) {

@@ -8,6 +8,7 @@ import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
 import java.util.Deque;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
@@ -40,6 +41,7 @@ public final class ProbeConnection implements AutoCloseable {
         private final RabbitConnections.Opened opened;
         private final Connection connection;
         private final RabbitSettings settings;
+        private final String id = UUID.randomUUID().toString();
         private final Deque<QueueSight.Prober> idle = new ConcurrentLinkedDeque<>();
         private volatile boolean blocked;
 
@@ -53,6 +55,11 @@ public final class ProbeConnection implements AutoCloseable {
                         blocked = true;
                     },
                     () -> blocked = false);
+        }
+
+        /** A part of the names of queues that are exclusive to it, as no other connection has it. */
+        public String id() {
+            return id;
         }
 
         public boolean isOpen() {

@@ -6,6 +6,7 @@ import com.rabbitmq.client.ConfirmCallback;
 import com.rabbitmq.client.ShutdownSignalException;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.LinkLostException;
 import io.github.distributedsemaphore.rabbitmq.net.HolderConnection.QueueAnswer;
 import io.github.distributedsemaphore.rabbitmq.net.ProbeConnection.ProbeFailedException;
@@ -37,6 +38,12 @@ public final class QueueSight {
 
     /** So many channels are used at the same time: the broker works on each of them by itself. */
     private static final int CHANNELS = 2;
+
+    /** A queue that hardly exists, so that the answer is the connection's own. */
+    private static final List<String> PING = List.of(RabbitSettings.QUEUE_PREFIX + "ping");
+
+    /** Such a part of the time-out is left for it: some three round trips of the slowest link that the time-out is meant for. */
+    private static final int PART_FOR_PING = 8;
 
     private static final byte[] EMPTY = {};
 
@@ -98,6 +105,10 @@ public final class QueueSight {
 
     private static BitSet lookOneByOne(List<String> queues, HolderConnection connection, CallBudget budget)
             throws LinkLostException {
+        if (connection.hasManyUnanswered()) {
+            // Each more would keep its channel too, and the holds are looked at on the same connection.
+            throw Failures.unavailable(budget.subject() + ": earlier looks at queues have had no answer yet", null);
+        }
         BitSet present = new BitSet();
         List<QueueAnswer> answers = connection.look(queues, budget.end());
         for (int i = 0; i < queues.size(); i++) {
@@ -133,7 +144,26 @@ public final class QueueSight {
             refuseIfDenied(e);
             throw new ProbeFailedException("queues could not be probed: " + e, e);
         } finally {
-            if (!reusable && !line.isBlocked()) {
+            if (!reusable) {
+                forgetIfSilent(line, patience.get());
+            }
+        }
+    }
+
+    /**
+     * Forgets a connection that does not answer at all. If only a queue is silent, as its node may be, others still need the connection,
+     * and another one would be no better.
+     */
+    private void forgetIfSilent(ProbeConnection.Line line, Deadline patience) {
+        Deadline end = patience.earlier(Deadline.after(
+                System.nanoTime(), connections.settings().timeout().dividedBy(PART_FOR_PING)));
+        try {
+            if (!line.isBlocked()) {
+                probe(line, PING, 0, new BitSet(), end);
+            }
+        } catch (IOException | ShutdownSignalException | SemaphoreException | ProbeFailedException e) {
+            LOG.debug("the connection for probes does not answer", e);
+            if (!line.isBlocked()) {
                 probes.forget(line);
             }
         }
