@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * application's callbacks. It takes its interrupt back: at close, and when {@link
  * #throwIfLost} throws, the interrupt flag is cleared if it is still set. An interrupt by somebody else is kept if it came before
  * the loss, or after this guard's own was taken back. A thread has one flag only: an interrupt by somebody else that comes in between
- * cannot be told from this guard's own, and is cleared with it.
+ * cannot be told from this guard's own, and is cleared with it. Two guards of a thread whose permits are lost together interrupt it once: code
+ * under the outer guard that goes on after work under the inner one has failed asks {@link #throwIfLost} first.
  *
  * <p>{@link #loss} may be called by any thread, the other methods only by the thread that opened the guard. It is no
  * protection by itself: a thread that does not run cannot be interrupted in time. What a former holder must not do, a {@link

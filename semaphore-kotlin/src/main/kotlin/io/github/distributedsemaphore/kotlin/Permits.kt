@@ -48,11 +48,15 @@ public suspend fun <T> DistributedSemaphore.withPermit(maxWait: Duration, block:
     // A block may also end as cancelled by itself, after a time-out of its own say.
     val cancelled = failure is CancellationException && !currentCoroutineContext().isActive
     // The permit may be lost before anybody was told. A caller that was cancelled has no use for the news.
-    if (loss != null && failure !is PermitLostException && !cancelled) {
+    if (loss != null && !tells(failure, loss) && !cancelled) {
         throw PermitLostException(loss).initCause(failure)
     }
     return outcome.getOrThrow()
 }
+
+/** A block may also fail with the loss of a permit of another semaphore. */
+private fun tells(failure: Throwable?, loss: PermitLoss): Boolean =
+    failure is PermitLostException && failure.loss().semaphoreName() == loss.semaphoreName()
 
 private suspend fun <T> untilLost(permit: Permit, block: suspend (Permit) -> T): T {
     val loss = AtomicReference<PermitLoss?>()

@@ -1,6 +1,8 @@
 package io.github.distributedsemaphore.kotlin
 
 import io.github.distributedsemaphore.DistributedSemaphore
+import io.github.distributedsemaphore.LossCause
+import io.github.distributedsemaphore.PermitLoss
 import io.github.distributedsemaphore.PermitLostException
 import io.github.distributedsemaphore.SemaphoreClient
 import io.github.distributedsemaphore.SemaphoreTimeoutException
@@ -108,6 +110,13 @@ internal class PermitsTest {
         assertLossIsTold { it.cancel() }
     }
 
+    @Test
+    fun `a block that fails with another semaphore's loss before the news of its own tells its own`() {
+        assertLossIsTold {
+            it.completeExceptionally(PermitLostException(PermitLoss("other", 1, LossCause.TAKEN_BY_BACKEND, "because")))
+        }
+    }
+
     private fun assertLossIsTold(finish: (CompletableDeferred<String>) -> Unit) {
         val begun = AtomicBoolean()
         val end = CompletableDeferred<String>()
@@ -128,7 +137,7 @@ internal class PermitsTest {
                     work.await()
                 }
             }
-        }.isInstanceOf(PermitLostException::class.java)
+        }.isInstanceOf(PermitLostException::class.java).hasMessageContaining("'exports'")
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.distributedsemaphore.micrometer;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreStatistics;
@@ -86,18 +87,45 @@ public final class ObservedSemaphore implements DistributedSemaphore {
         }
     }
 
-    private <T> CompletableFuture<T> observedLater(Supplier<CompletableFuture<T>> call, String withoutPermit) {
+    private <T extends Holding> CompletableFuture<T> observedLater(
+            Supplier<CompletableFuture<T>> call, String withoutPermit) {
         Observation wait = start();
-        CompletableFuture<T> future = begun(call, failure -> failed(wait, failure, withoutPermit));
-        // Not the dependent future is returned: to cancel that would not withdraw the request.
-        CompletableFuture<T> unused = future.whenComplete((result, failure) -> {
-            if (failure == null) {
-                ended(wait, result, withoutPermit);
-            } else {
+        CompletableFuture<T> begun = begun(call, failure -> failed(wait, failure, withoutPermit));
+        CompletableFuture<T> handedOut = handedOut(begun);
+        CompletableFuture<T> unused = begun.whenComplete((result, failure) -> {
+            if (failure != null) {
                 failed(wait, failure, withoutPermit);
+                handedOut.completeExceptionally(failure);
+                return;
+            }
+            ended(wait, result, withoutPermit);
+            if (!handedOut.complete(result)) {
+                giveBack(result);
             }
         });
-        return future;
+        return handedOut;
+    }
+
+    /**
+     * Returns what the caller gets in the place of a future. What is chained to a future last runs first: the work that a caller chains
+     * would run before the end of the observation. The request ends when the caller cancels or completes what is returned.
+     */
+    private static <T> CompletableFuture<T> handedOut(CompletableFuture<T> begun) {
+        CompletableFuture<T> handedOut = new CompletableFuture<>();
+        CompletableFuture<T> unused = handedOut.whenComplete((result, failure) -> begun.completeExceptionally(
+                failure == null ? new CancellationException("completed by the caller") : failure));
+        return handedOut;
+    }
+
+    /** What was granted while the caller gave up. Does not block: this may be a thread of the application. */
+    private static void giveBack(Holding unwanted) {
+        CompletableFuture<?> released =
+                unwanted instanceof PermitGroup group ? group.releaseAsync() : ((Permit) unwanted).releaseAsync();
+        CompletableFuture<?> unused = released.whenComplete((outcome, failure) -> {
+            if (failure != null) {
+                LOG.warn("The release of a permit of '{}' is not confirmed", unwanted.semaphoreName(), failure);
+            }
+        });
     }
 
     /** A call of which an argument is wrong throws, and has no future. */
@@ -241,18 +269,22 @@ public final class ObservedSemaphore implements DistributedSemaphore {
             Duration maxWait, Function<? super Permit, ? extends CompletionStage<T>> task) {
         Observation wait = start();
         Once end = new Once(wait);
-        CompletableFuture<T> future = begun(
+        CompletableFuture<T> begun = begun(
                 () -> semaphore.withPermitAsync(maxWait, permit -> {
                     end.once(started -> ended(started, permit, REFUSED));
                     return task.apply(permit);
                 }),
                 failure -> end.once(started -> failed(started, failure, withoutPermit(maxWait))));
-        // The caller may complete it too, and then the task never begins.
-        CompletableFuture<T> unused = future.whenComplete((result, failure) -> end.once(started -> failed(
-                started,
-                failure == null ? new CancellationException("completed by the caller") : failure,
-                withoutPermit(maxWait))));
-        return future;
+        CompletableFuture<T> handedOut = handedOut(begun);
+        CompletableFuture<T> unused = begun.whenComplete((result, failure) -> {
+            if (failure == null) {
+                handedOut.complete(result);
+            } else {
+                end.once(started -> failed(started, failure, withoutPermit(maxWait)));
+                handedOut.completeExceptionally(failure);
+            }
+        });
+        return handedOut;
     }
 
     /** The wait of a task under a permit ends when the task begins; what the task does is not observed here. */

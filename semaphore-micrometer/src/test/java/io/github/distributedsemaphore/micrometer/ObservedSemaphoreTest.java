@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.Holding;
 import io.github.distributedsemaphore.NoSuchSemaphoreException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitGroup;
 import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.test.TestSemaphores;
 import io.micrometer.common.KeyValue;
@@ -21,6 +23,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,17 +36,7 @@ class ObservedSemaphoreTest {
     private final DistributedSemaphore exports;
 
     ObservedSemaphoreTest() {
-        registry.observationConfig().observationHandler(new ObservationHandler<Observation.Context>() {
-            @Override
-            public void onStop(Observation.Context context) {
-                ended.add(context);
-            }
-
-            @Override
-            public boolean supportsContext(Observation.Context context) {
-                return true;
-            }
-        });
+        registry.observationConfig().observationHandler(new Ending(ended::add));
         exports = new ObservedSemaphore(semaphores.create("exports", 1), registry);
     }
 
@@ -84,6 +79,60 @@ class ObservedSemaphoreTest {
         assertThat(outcome()).isEqualTo("withdrawn");
         permit.release();
         semaphores.assertNothingHeld();
+    }
+
+    @Test
+    void theObservationOfAFutureEndsBeforeWhatItsCallerChains() {
+        Permit permit = exports.tryAcquire().orElseThrow();
+        CompletableFuture<Integer> endedThen = exports.acquireAsync().thenApply(granted -> {
+            granted.close();
+            return ended.size();
+        });
+        CompletableFuture<Integer> endedInVain = exports.withPermitAsync(
+                        Duration.ofSeconds(1), held -> CompletableFuture.completedFuture(""))
+                .handle((result, failure) -> failure == null ? -1 : ended.size());
+        semaphores.advance(Duration.ofSeconds(2));
+        assertThat(endedInVain.join()).isEqualTo(2);
+        permit.release();
+        semaphores.advance(Duration.ZERO);
+        assertThat(endedThen.join()).isEqualTo(3);
+    }
+
+    @Test
+    void whatIsGrantedWhileItsCallerCancelsGoesBack() {
+        DistributedSemaphore pairs = semaphores.create("pairs", 2);
+        assertThat(cancelledWhenGranted(observed -> observed.acquireAsync(), pairs))
+                .isTrue();
+        assertThat(cancelledWhenGranted(observed -> observed.acquireAsync(2), pairs))
+                .isTrue();
+        assertThat(pairs.statistics().withdrawn()).isZero();
+    }
+
+    /** Takes all permits for as long as the call waits, and cancels in the handler of its observation. */
+    private boolean cancelledWhenGranted(
+            Function<DistributedSemaphore, CompletableFuture<? extends Holding>> call, DistributedSemaphore pairs) {
+        AtomicReference<CompletableFuture<? extends Holding>> handedOut = new AtomicReference<>();
+        ObservationRegistry cancelling = ObservationRegistry.create();
+        cancelling
+                .observationConfig()
+                .observationHandler(new Ending(stopped -> handedOut.get().cancel(false)));
+        PermitGroup all = pairs.tryAcquire(2).orElseThrow();
+        handedOut.set(call.apply(new ObservedSemaphore(pairs, cancelling)));
+        all.close();
+        semaphores.assertNothingHeld();
+        return handedOut.get().isCancelled();
+    }
+
+    private record Ending(Consumer<Observation.Context> action) implements ObservationHandler<Observation.Context> {
+        @Override
+        public void onStop(Observation.Context context) {
+            action.accept(context);
+        }
+
+        @Override
+        public boolean supportsContext(Observation.Context context) {
+            return true;
+        }
     }
 
     @Test

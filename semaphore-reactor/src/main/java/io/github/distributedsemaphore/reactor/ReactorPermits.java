@@ -123,10 +123,18 @@ public final class ReactorPermits {
                             (H holding) -> ReactorPermits.<T>failOnLoss(holding, work.apply(holding), found),
                             loss -> found.compareAndSet(null, loss))
                     .concatWith(lossIn(found))
-                    .onErrorMap(failure -> failure instanceof PermitLostException || found.get() == null
-                            ? failure
-                            : new PermitLostException(found.get()).initCause(failure));
+                    .onErrorMap(failure -> withLoss(failure, found.get()));
         });
+    }
+
+    /** Work may also fail with the loss of a permit of another semaphore. */
+    private static Throwable withLoss(Throwable failure, @Nullable PermitLoss found) {
+        if (found == null
+                || (failure instanceof PermitLostException known
+                        && known.loss().semaphoreName().equals(found.semaphoreName()))) {
+            return failure;
+        }
+        return new PermitLostException(found).initCause(failure);
     }
 
     /**

@@ -7,7 +7,9 @@ import static org.hamcrest.Matchers.equalTo;
 
 import io.github.distributedsemaphore.DistributedSemaphore;
 import io.github.distributedsemaphore.Holding;
+import io.github.distributedsemaphore.LossCause;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.PermitLoss;
 import io.github.distributedsemaphore.PermitLostException;
 import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
@@ -209,10 +211,19 @@ final class ReactorPermitsTest {
 
     @Test
     void workThatFailsBeforeTheNewsOfItsLossTellsTheLoss() {
-        assertThatThrownBy(endsBeforeTheNewsOfItsLoss(Mono.error(new IllegalStateException("broken")))::join)
+        assertLossIsTold(new IllegalStateException("broken"));
+    }
+
+    @Test
+    void workThatFailsWithTheLossOfAnotherSemaphoreBeforeTheNewsOfItsOwnTellsItsOwn() {
+        assertLossIsTold(new PermitLostException(new PermitLoss("other", 1, LossCause.TAKEN_BY_BACKEND, "because")));
+    }
+
+    private void assertLossIsTold(RuntimeException failure) {
+        assertThatThrownBy(endsBeforeTheNewsOfItsLoss(Mono.error(failure))::join)
                 .cause()
-                .isInstanceOf(PermitLostException.class)
-                .hasCauseInstanceOf(IllegalStateException.class);
+                .hasMessageContaining("semaphore 'exports' is lost")
+                .hasCause(failure);
     }
 
     @Test

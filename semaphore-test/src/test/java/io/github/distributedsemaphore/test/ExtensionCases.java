@@ -1,7 +1,10 @@
 package io.github.distributedsemaphore.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.distributedsemaphore.DistributedSemaphore;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import java.time.Duration;
@@ -33,6 +36,13 @@ class ExtensionCases {
     @Test
     void hasTheClientOfTheSameServer(SemaphoreClient client, TestSemaphores semaphores) {
         assertThat(client).isSameAs(semaphores.client());
+    }
+
+    @Test
+    void losesTheAnswerToItsLastCall(TestSemaphores semaphores) {
+        DistributedSemaphore exports = semaphores.create("exports", 1);
+        semaphores.unknownOutcomeOnce();
+        assertThatThrownBy(exports::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
     }
 
     @Test

@@ -143,6 +143,16 @@ class FaultsTest {
         semaphores.assertNothingHeld();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatACallOfUnknownOutcomeTookGoesBackBeforeItCountsAsHeld(boolean manual) {
+        start(manual);
+        semaphores.unknownOutcomeOnce();
+        assertThatThrownBy(exports::tryAcquire).isInstanceOf(OutcomeUnknownException.class);
+        semaphores.assertNothingHeld();
+        assertThat(exports.availablePermits()).isEqualTo(1);
+    }
+
     private static BackendSession session(MemoryBackend client) {
         return client.open("exports", new SessionListener() {
             @Override

@@ -342,9 +342,16 @@ final class AutoConfigurationTest {
 
     @Test
     void aProviderThatCannotBeLoadedHidesNoOther(@TempDir Path folder) throws IOException {
+        new ApplicationContextRunner()
+                .withClassLoader(withBrokenProvider(folder))
+                .withUserConfiguration(NeedsRedis.class)
+                .run(context -> assertThat(context).hasSingleBean(NeedsRedis.class));
+    }
+
+    private static ClassLoader withBrokenProvider(Path folder) throws IOException {
         Path broken = folder.resolve("providers");
         Files.writeString(broken, "no.such.Provider");
-        ClassLoader loader = new ClassLoader(getClass().getClassLoader()) {
+        return new ClassLoader(AutoConfigurationTest.class.getClassLoader()) {
             @Override
             public Enumeration<URL> getResources(String name) throws IOException {
                 List<URL> found = Collections.list(super.getResources(name));
@@ -354,20 +361,25 @@ final class AutoConfigurationTest {
                 return Collections.enumeration(found);
             }
         };
-        new ApplicationContextRunner()
-                .withClassLoader(loader)
-                .withUserConfiguration(NeedsRedis.class)
-                .run(context -> assertThat(context).hasSingleBean(NeedsRedis.class));
     }
 
     @Test
     void theBackendsOnThePathAreKnownAheadOfTime() {
+        assertBackendsAreKnownAheadOfTime(getClass().getClassLoader());
+    }
+
+    @Test
+    void aProviderThatCannotBeLoadedHidesNoOtherAheadOfTime(@TempDir Path folder) throws IOException {
+        assertBackendsAreKnownAheadOfTime(withBrokenProvider(folder));
+    }
+
+    private void assertBackendsAreKnownAheadOfTime(ClassLoader loader) {
         RuntimeHints hints = new RuntimeHints();
         SpringFactoriesLoader.forResourceLocation("META-INF/spring/aot.factories")
                 .load(RuntimeHintsRegistrar.class, FailureHandler.logging(LogFactory.getLog(getClass())))
                 .stream()
                 .filter(registrar -> registrar.getClass().getName().startsWith("io.github.distributedsemaphore"))
-                .forEach(registrar -> registrar.registerHints(hints, getClass().getClassLoader()));
+                .forEach(registrar -> registrar.registerHints(hints, loader));
 
         assertThat(RuntimeHintsPredicates.resource()
                         .forResource("META-INF/services/" + BackendProvider.class.getName()))

@@ -6,10 +6,13 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,24 +56,25 @@ public @interface ConditionalOnBackend {
                     : ConditionOutcome.noMatch(message.because("no module serves it"));
         }
 
+        private static boolean isServed(String scheme, @Nullable ClassLoader loader) {
+            Set<String> schemes = new HashSet<>();
+            forEachProvider(loader, provider -> schemes.addAll(provider.schemes()));
+            return schemes.contains(scheme);
+        }
+
         /** A broken provider hides no other one, as in the search for the backend itself. */
         @SuppressWarnings("NullAway") // null is the system's class loader
-        private static boolean isServed(String scheme, @Nullable ClassLoader loader) {
+        static void forEachProvider(@Nullable ClassLoader loader, Consumer<BackendProvider> action) {
             Iterator<BackendProvider> providers =
                     ServiceLoader.load(BackendProvider.class, loader).iterator();
             for (int broken = 0; broken < MOST_BROKEN; broken++) {
                 try {
-                    while (providers.hasNext()) {
-                        if (providers.next().schemes().contains(scheme)) {
-                            return true;
-                        }
-                    }
-                    return false;
+                    providers.forEachRemaining(action);
+                    return;
                 } catch (ServiceConfigurationError | LinkageError | RuntimeException e) {
                     LOG.debug("A provider of a backend cannot be loaded", e);
                 }
             }
-            return false;
         }
     }
 }
