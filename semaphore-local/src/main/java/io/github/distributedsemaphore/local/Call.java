@@ -4,6 +4,7 @@ import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
 import io.github.distributedsemaphore.IncompatibleStateException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.support.InterruptShield;
 import java.io.IOException;
@@ -57,8 +58,20 @@ final class Call implements AutoCloseable {
         }
     }
 
-    /** Says in the words of the port why file work failed without having changed anything. */
+    /** Something was changed and then failed, and could not be undone. */
+    static final class HalfDoneException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        HalfDoneException(IOException cause) {
+            super(cause.toString(), cause);
+        }
+    }
+
+    /** Says in the words of the port why file work failed. It has changed nothing, but for a {@link HalfDoneException}. */
     static SemaphoreException failure(String subject, IOException e) {
+        if (e instanceof HalfDoneException) {
+            return new OutcomeUnknownException(subject + ": broken off half-way, as " + e.getMessage(), e);
+        }
         if (e instanceof AccessDeniedException) {
             return new BackendAccessException(
                     subject + ": this user may not use " + e.getMessage() + ": give the file back to its owner", e);

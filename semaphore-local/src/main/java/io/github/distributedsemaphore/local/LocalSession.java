@@ -123,8 +123,8 @@ final class LocalSession implements BackendSession {
         SlotTable table = shared.slots(Math.max(most, highest(request.giveBack())));
         Set<Hold> given = among(request.giveBack(), table);
         EpochSource epochs = new EpochSource(state, shared.directory(), limit, call);
-        SlotExchange exchange = new SlotExchange(table, epochs, limit.limit(), slots(given));
-        List<Answer> answers = exchange.serve(request.wants(), request.epochs());
+        SlotExchange exchange = new SlotExchange(table, limit.limit(), slots(given));
+        List<Answer> answers = exchange.serve(request.wants(), epochs, request.epochs());
         if (!exchange.taken().isEmpty()) {
             own.enter(table.file());
             unanswered = List.copyOf(exchange.taken());
@@ -138,16 +138,14 @@ final class LocalSession implements BackendSession {
     private Outcome exchangeWithout(ExchangeRequest request) throws IOException {
         SlotTable table = shared.allSlots(highest(request.giveBack()));
         Set<Hold> given = among(request.giveBack(), table);
-        for (int slot : slots(given)) {
-            table.setSession(slot, SlotTable.NOBODY);
-        }
-        if (table.heldAbove(0) == 0) {
-            try {
+        new SlotExchange(table, 0, slots(given)).write(own.session(), settings.self());
+        try {
+            if (table.heldAbove(0) == 0) {
                 shared.deleteDirectory();
-            } catch (IOException e) {
-                // The slots are free already. The next client that uses the name removes the rest.
-                LOG.debug("{}: something is left of the destroyed semaphore", subject(), e);
             }
+        } catch (IOException e) {
+            // The slots are free already. The next client that uses the name removes the rest.
+            LOG.debug("{}: something is left of the destroyed semaphore", subject(), e);
         }
         return new Outcome(missing(request, lost(request, given)), false);
     }

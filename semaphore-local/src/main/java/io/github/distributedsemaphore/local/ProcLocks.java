@@ -15,20 +15,47 @@ final class ProcLocks {
     /** Returns the id of the process that has the lock on the file's first byte, if that is known. */
     static OptionalLong holder(Path file) {
         try {
-            Object inode = Files.getAttribute(file, "unix:ino");
-            return holder(Files.readAllLines(PROC.resolve("locks")), inode);
+            long device = (Long) Files.getAttribute(file, "unix:dev");
+            String place = place(device, Files.getAttribute(file, "unix:ino"));
+            return holder(
+                    Files.readAllLines(PROC.resolve("locks")),
+                    place,
+                    ProcessHandle.current().pid());
         } catch (IOException | IllegalArgumentException | UnsupportedOperationException e) {
             return OptionalLong.empty();
         }
     }
 
-    /** Finds the process in lines such as {@code 1: POSIX ADVISORY WRITE 4242 fe:00:1234 0 0}. */
-    static OptionalLong holder(List<String> locks, Object inode) {
-        return locks.stream()
-                .map(line -> line.strip().split("\\s+"))
-                .filter(parts -> parts.length >= 8 && parts[5].endsWith(":" + inode) && parts[6].equals("0"))
+    /** Writes a file's device and inode as Linux does there. */
+    static String place(long device, Object inode) {
+        long major = ((device >>> 8) & 0xfff) | ((device >>> 32) & 0xfffff000L);
+        long minor = (device & 0xff) | ((device >>> 12) & 0xffffff00L);
+        return String.format("%02x:%02x:%s", major, minor, inode);
+    }
+
+    /**
+     * Finds the process in lines such as {@code 1: POSIX ADVISORY WRITE 4242 fe:00:1234 0 0}. On some file systems, such as btrfs,
+     * the device there is another than that of the file. Then the lock is meant for which this process waits, in a line such as
+     * {@code 1: -> POSIX ADVISORY WRITE 4243 00:1f:1234 0 0}.
+     */
+    static OptionalLong holder(List<String> locks, String place, long self) {
+        String inode = place.substring(place.lastIndexOf(':'));
+        List<String[]> lines =
+                locks.stream().map(line -> line.strip().split("\\s+")).toList();
+        return lines.stream()
+                .filter(parts -> parts.length >= 8 && parts[1].equals("POSIX") && parts[6].equals("0"))
+                .filter(parts ->
+                        parts[5].equals(place) || (parts[5].endsWith(inode) && isWaitedFor(parts, lines, self)))
                 .mapToLong(parts -> Long.parseLong(parts[4]))
                 .findFirst();
+    }
+
+    private static boolean isWaitedFor(String[] lock, List<String[]> lines, long self) {
+        return lines.stream()
+                .anyMatch(parts -> parts.length >= 9
+                        && parts[0].equals(lock[0])
+                        && parts[1].equals("->")
+                        && parts[5].equals(Long.toString(self)));
     }
 
     /** Tells whether a process is known to be stopped, by a signal or a debugger. */

@@ -43,7 +43,10 @@ final class SharedSemaphore {
     private @Nullable FileLock lookout;
     private @Nullable WatchKey watchKey;
 
-    /** The table for which a watch was tried last. A refused watch is tried again for another table, or when the next waiter comes. */
+    /**
+     * The table whose directory is watched, or for which a watch was tried last. A refused watch is tried again for another table, or
+     * when the next waiter comes.
+     */
     private @Nullable LockFile watchTried;
 
     SharedSemaphore(String name, Path directory, DirectoryWatch directoryWatch) {
@@ -142,7 +145,9 @@ final class SharedSemaphore {
     void addWatcher(Object session, Runnable hint, Call call) throws IOException {
         watchers.put(session, hint);
         underMutex(call, () -> {
-            watchTried = null;
+            if (watchKey == null) {
+                watchTried = null;
+            }
             showPresence();
             return true;
         });
@@ -156,18 +161,22 @@ final class SharedSemaphore {
 
     /**
      * Takes or drops the locks that say that this process waits, and looks out for dead holders. Watches the directory of a waiter. A
-     * watch ends with its directory, and the waiter may go on waiting in the next one. For one thread at a time.
+     * watch ends with its directory, or goes with it where it is moved to, and the waiter may go on waiting in the next one. For one
+     * thread at a time.
      */
     private void showPresence() throws IOException {
         boolean waiting = !watchers.isEmpty();
         WatchKey key = watchKey;
         LockFile table = mutex.file();
-        boolean isTried = key == null ? table == watchTried : key.isValid();
+        boolean isTried = table == watchTried && (key == null || key.isValid());
         if (waiting && table != null && !isTried) {
             // Kept until the last user has gone: coming and going with each wait would cost more than the needless
             // hints.
             watchKey = directoryWatch.watch(directory, this::changed);
             watchTried = table;
+            if (key != null && key != watchKey) {
+                directoryWatch.forget(key);
+            }
         }
         presence = takenOrDropped(waiting, presence, place);
         lookout = takenOrDropped(waiting, lookout, LOOKOUT);

@@ -12,18 +12,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Chooses slots for one exchange, under the semaphore's mutex. Until {@link #write} nothing is stored, so an exchange that fails
  * before leaves everything as it was.
  */
 final class SlotExchange {
-    private static final Logger LOG = LoggerFactory.getLogger(SlotExchange.class);
-
     private final SlotTable table;
-    private final EpochSource epochs;
     private final int limit;
     private final Set<Integer> givenBack;
 
@@ -34,24 +29,23 @@ final class SlotExchange {
     private int nextSlot = 1;
     private boolean probing;
 
-    SlotExchange(SlotTable table, EpochSource epochs, int limit, Set<Integer> givenBack) {
+    SlotExchange(SlotTable table, int limit, Set<Integer> givenBack) {
         this.table = table;
-        this.epochs = epochs;
         this.limit = limit;
         this.givenBack = givenBack;
         givenBack.stream().filter(slot -> slot <= limit).forEach(spare::add);
     }
 
     /** Serves the wants in their order, each whole or not at all. */
-    List<Answer> serve(List<Integer> wants, int run) throws IOException {
+    List<Answer> serve(List<Integer> wants, EpochSource epochs, int run) throws IOException {
         List<Answer> answers = new ArrayList<>();
         for (int want : wants) {
-            answers.add(want > limit ? new Answer.ExceedsLimit(limit) : serve(want, run));
+            answers.add(want > limit ? new Answer.ExceedsLimit(limit) : serve(want, epochs, run));
         }
         return answers;
     }
 
-    private Answer serve(int want, int run) throws IOException {
+    private Answer serve(int want, EpochSource epochs, int run) throws IOException {
         while (spare.size() < want) {
             int free = nextFree();
             if (free == 0) {
@@ -94,12 +88,14 @@ final class SlotExchange {
      * Stores what a session has taken and given back; after an error nothing is.
      *
      * @return whether slots became free that were held before
+     * @throws Call.HalfDoneException if an error left some of it stored
      */
     boolean write(long session, HolderInfo self) throws IOException {
         Set<Integer> freed = new LinkedHashSet<>(givenBack);
         taken.forEach(hold -> freed.remove(hold.slot()));
         Map<Integer, byte[]> before = new HashMap<>();
         givenBack.forEach(slot -> before.put(slot, table.entry(slot)));
+        taken.forEach(hold -> before.put(hold.slot(), table.entry(hold.slot())));
         try {
             for (Hold hold : taken) {
                 table.take(hold, session, self);
@@ -111,23 +107,26 @@ final class SlotExchange {
                 table.file().sync();
             }
         } catch (IOException e) {
-            undo(before);
+            undo(before, e);
             throw e;
         }
         return freed.stream().anyMatch(slot -> slot <= limit);
     }
 
-    /** What was given back has its old epochs again, or else its holder could not give it back any more. */
-    private void undo(Map<Integer, byte[]> before) {
+    /**
+     * What was given back has its old epochs again, or else its holder could not give it back any more. A disk that takes no bytes
+     * has mostly left everything as it was: then nothing is to be undone.
+     */
+    private void undo(Map<Integer, byte[]> before, IOException reason) throws Call.HalfDoneException {
         try {
-            for (Hold hold : taken) {
-                table.setSession(hold.slot(), SlotTable.NOBODY);
-            }
             for (Map.Entry<Integer, byte[]> entry : before.entrySet()) {
-                table.restore(entry.getKey(), entry.getValue());
+                if (!table.isStored(entry.getKey(), entry.getValue())) {
+                    table.restore(entry.getKey(), entry.getValue());
+                }
             }
         } catch (IOException e) {
-            LOG.warn("A grant that failed remains in the table until its client closes: {}", e.toString());
+            e.addSuppressed(reason);
+            throw new Call.HalfDoneException(e);
         }
     }
 }

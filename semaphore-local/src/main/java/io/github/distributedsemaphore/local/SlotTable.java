@@ -14,6 +14,7 @@ import java.io.UTFDataFormatException;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -228,6 +229,11 @@ final class SlotTable {
                         .putLong(last)
                         .putLong(check(slot, first, last))
                         .array());
+    }
+
+    /** Tells whether the file has such an entry of a slot now. */
+    boolean isStored(int slot, byte[] entry) throws IOException {
+        return Arrays.equals(file.read((long) slot * ENTRY, ENTRY), entry);
     }
 
     /** Returns the entry of a slot, for {@link #restore}. */

@@ -23,6 +23,12 @@ final class StateDirectory {
     /** The highest block whose epochs can all be read again once they are stored. */
     private static final long HIGHEST_BLOCK = StoredText.HIGHEST_NUMBER / BLOCK - 1;
 
+    /**
+     * In so many milliseconds the clock counts a block. A busy slot uses up several blocks a second, and each draw waits for the disk.
+     * The first block of a new directory is the clock's. The clock comes to the highest block in 2090.
+     */
+    private static final long BLOCK_MILLIS = 4;
+
     private static final String FORMAT = "format";
     private static final String EPOCHS = "epochs";
 
@@ -172,10 +178,10 @@ final class StateDirectory {
             String repair = "put back the file, or, if no fence of old counts any more, delete it; next is at most "
                     + HIGHEST_BLOCK;
             // Where somebody removed the whole state, epochs go on above those of old: time has passed, and faster than
-            // a block a second nobody draws for long.
+            // the clock counts blocks nobody draws for long.
             long block = StoredText.read(file, EPOCHS, EPOCHS_VERSION, repair)
                     .map(text -> text.number(file, "next", 0, HIGHEST_BLOCK, repair))
-                    .orElseGet(() -> Instant.now().getEpochSecond());
+                    .orElseGet(() -> Instant.now().toEpochMilli() / BLOCK_MILLIS);
             new StoredText(EPOCHS, EPOCHS_VERSION, Map.of("next", block + 1)).store(file, call.shield());
             return block * BLOCK;
         } finally {

@@ -3,6 +3,7 @@ package io.github.distributedsemaphore.local;
 import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.IncompatibleStateException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
@@ -10,8 +11,11 @@ import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,9 +29,15 @@ final class StateDirectoryCheck {
      * the other machines, on others the server drops it without a word, and none tells when a process of another machine has died.
      */
     private static final Set<String> NETWORK = words("""
-            nfs nfs3 nfs4 cifs smb smb2 smb3 smbfs ncpfs ncp 9p v9fs ceph glusterfs lustre afs openafs
+            nfs nfs3 nfs4 cifs smb smb2 smb3 smbfs ncpfs ncp 9p v9fs ceph glusterfs lustre afs autofs openafs
             auristorfs coda gfs gfs2 ocfs2 gpfs beegfs orangefs pvfs2 panfs webdav davfs afpfs ftpfs virtiofs
             vboxsf vmhgfs prl_fs acfs wekafs juicefs quobyte moosefs mfs""");
+
+    /** Mounts another one in its place, at the first use, of which only this is known: it may be of a network. */
+    private static final String AUTOFS = "autofs";
+
+    /** How a space or a backslash of a path is written in {@code /proc/self/mounts}. */
+    private static final Pattern MOUNT_ESCAPE = Pattern.compile("\\\\([0-7]{3})");
 
     /** Programs behind FUSE that keep their files on this machine. All others are taken for remote. */
     private static final Set<String> LOCAL_FUSE = words("""
@@ -52,7 +62,9 @@ final class StateDirectoryCheck {
         makeIfMissing(path);
         Path real = path.toRealPath();
         if (!settings.allowNetworkFileSystem()) {
-            refuseNetwork(real, fileSystemType(real));
+            String type = fileSystemType(real);
+            boolean isAsked = type.equals(AUTOFS) && Files.exists(PROCESS);
+            refuseNetwork(real, isAsked ? typeBehindAutofs(real) : type);
         }
         refuseShared(real);
         return real;
@@ -80,6 +92,33 @@ final class StateDirectoryCheck {
                     e.getMessage());
             return "";
         }
+    }
+
+    /** Two file systems are mounted there, and the JDK names the one that mounts the other at the first use. */
+    private static String typeBehindAutofs(Path directory) throws IOException {
+        // A look into it is a use, a look at it is none.
+        boolean unused = PrivateFiles.isDirectory(directory.resolve("."));
+        String mounts = new String(Files.readAllBytes(PROCESS.resolve("mounts")), StandardCharsets.UTF_8);
+        return typeBehindAutofs(directory.toString(), List.of(mounts.split("\n")));
+    }
+
+    /** Finds, in lines of {@code /proc/self/mounts}, what was mounted last at the place or below it; autofs if that is nothing. */
+    static String typeBehindAutofs(String directory, List<String> mounts) {
+        String place = "";
+        String type = AUTOFS;
+        for (String line : mounts) {
+            String[] parts = line.split(" ");
+            String at = MOUNT_ESCAPE
+                    .matcher(parts[1])
+                    .replaceAll(
+                            code -> Matcher.quoteReplacement(Character.toString(Integer.parseInt(code.group(1), 8))));
+            boolean isNearer = at.length() >= place.length() && (directory + "/").startsWith(at + "/");
+            if (isNearer && (parts[2].equals(AUTOFS) || !place.isEmpty())) {
+                place = at;
+                type = parts[2];
+            }
+        }
+        return type;
     }
 
     static void refuseNetwork(Path directory, String type) {

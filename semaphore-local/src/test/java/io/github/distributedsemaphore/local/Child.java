@@ -94,6 +94,22 @@ final class Child implements AutoCloseable {
         Signals.resume(pid());
     }
 
+    /** Has its writes fail beyond so many bytes of a file, or {@code unlimited}, from now on. */
+    void limitFilesTo(String bytes) {
+        try {
+            Process prlimit = new ProcessBuilder("prlimit", "--pid", Long.toString(pid()), "--fsize=" + bytes + ":")
+                    .inheritIO()
+                    .start();
+            if (prlimit.waitFor() != 0) {
+                throw new AssertionError("prlimit ended with " + prlimit.exitValue());
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** Ends it by SIGKILL and waits until it has gone. */
     void kill() {
         process.destroyForcibly();

@@ -1,14 +1,18 @@
 package io.github.distributedsemaphore.local;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.spi.Answer;
 import io.github.distributedsemaphore.spi.BackendAdmin;
 import io.github.distributedsemaphore.spi.BackendSession;
 import io.github.distributedsemaphore.spi.ExchangeRequest;
+import io.github.distributedsemaphore.spi.ExchangeResult;
 import io.github.distributedsemaphore.spi.Hold;
 import io.github.distributedsemaphore.spi.SemaphoreBackend;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -37,6 +41,7 @@ public final class ChildMain {
             case "count" -> count(directory, arguments[2]);
             case "wait" -> await(directory, arguments[2]);
             case "fail" -> failToExchange(directory, arguments[2]);
+            case "release" -> failToRelease(directory, arguments[2]);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -70,6 +75,12 @@ public final class ChildMain {
             }
             System.out.println("FREE " + free);
             awaitEndOfInput();
+        }
+    }
+
+    private static void awaitNext() throws IOException {
+        if (System.in.read() < 0) {
+            throw new EOFException("the parent has gone");
         }
     }
 
@@ -138,6 +149,33 @@ public final class ChildMain {
             }
             System.out.println("LOST " + Local.giveBack(session, hold).lost().size());
             awaitEndOfInput();
+        }
+    }
+
+    /** Holds three slots, fails to give back two of them, and tells how many were lost when it tries again or finds out. */
+    private static void failToRelease(Path directory, String name) throws IOException {
+        try (SemaphoreBackend backend = Local.open(directory);
+                BackendSession session = Local.session(backend, name)) {
+            List<Hold> holds = Local.takeHolds(session, 3);
+            ExchangeRequest request = new ExchangeRequest(holds.subList(1, 3), List.of(), 1, false);
+            System.out.println("HOLDS");
+            awaitNext();
+            SemaphoreException failure = failureOf(session, request);
+            System.out.println("FAILED " + failure);
+            awaitNext();
+            ExchangeResult result =
+                    failure instanceof OutcomeUnknownException ? session.resolve(request) : session.exchange(request);
+            System.out.println("LOST " + result.lost().size());
+            awaitEndOfInput();
+        }
+    }
+
+    private static SemaphoreException failureOf(BackendSession session, ExchangeRequest request) {
+        try {
+            session.exchange(request);
+            return null;
+        } catch (SemaphoreException e) {
+            return e;
         }
     }
 

@@ -48,8 +48,8 @@ class PlantedBugsTest {
                     "2.1",
                     "a release reaches",
                     "SharedSemaphore.java",
-                    "key == null ? table == watchTried : key.isValid();",
-                    "key == null ? table == watchTried : true;"),
+                    "table == watchTried && (key == null || key.isValid());",
+                    "key != null || table == watchTried;"),
             in(
                     "a destroyed semaphore is listed while its slots are held",
                     "8.13",

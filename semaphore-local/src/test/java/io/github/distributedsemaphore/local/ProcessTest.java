@@ -33,6 +33,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Holders in other processes, which are killed, stopped, or end in order. */
 class ProcessTest {
@@ -66,6 +68,44 @@ class ProcessTest {
             assertThat(child.await("FAILED")).contains("jobs");
             assertThat(child.await("LOST")).isEqualTo("0");
             assertThat(takeHolds(session, 3)).hasSize(3);
+            child.finish();
+        }
+    }
+
+    @Test
+    void aReleaseInADestroyedSemaphoreThatCannotBeWrittenLeavesTheSessionWhatItHad() {
+        try (Child child = Child.start("release", state, "jobs")) {
+            child.await("HOLDS");
+            admin.destroy("jobs");
+            // The entry of slot 2 ends there, and that of slot 3 begins.
+            child.limitFilesTo("96");
+            child.next();
+            assertThat(child.await("FAILED")).contains("BackendUnavailableException", "nothing was done");
+            child.limitFilesTo("unlimited");
+            child.next();
+            assertThat(child.await("LOST")).isEqualTo("0");
+            assertThat(admin.retiredHolders("jobs")).isEqualTo(1);
+            child.finish();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aReleaseThatCanBeNeitherWrittenNorUndoneHasAnUnknownOutcomeThatIsFoundOut(boolean destroyed) {
+        try (Child child = Child.start("release", state, "jobs")) {
+            child.await("HOLDS");
+            if (destroyed) {
+                admin.destroy("jobs");
+            }
+            // In the midst of the entry of slot 2: that nobody has it can be written, but not the whole entry.
+            child.limitFilesTo("80");
+            child.next();
+            assertThat(child.await("FAILED")).contains("OutcomeUnknownException", "'jobs'", "half-way");
+            child.limitFilesTo("unlimited");
+            child.next();
+            assertThat(child.await("LOST")).isEqualTo("0");
+            assertThat(admin.retiredHolders("jobs")).isEqualTo(destroyed ? 1 : 0);
+            assertThat(take(session, 2)).isInstanceOf(destroyed ? Answer.MISSING.getClass() : Answer.Granted.class);
             child.finish();
         }
     }

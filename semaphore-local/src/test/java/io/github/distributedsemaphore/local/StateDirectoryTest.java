@@ -183,8 +183,8 @@ class StateDirectoryTest {
 
     @Test
     void networkFileSystemsAreRefused() {
-        for (String type :
-                List.of("nfs", "nfs4", "NFS4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "fuse")) {
+        for (String type : List.of(
+                "nfs", "nfs4", "NFS4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "lustre", "autofs", "fuse")) {
             assertThatThrownBy(() -> StateDirectoryCheck.refuseNetwork(directory, type))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("'" + type + "'")
@@ -193,6 +193,31 @@ class StateDirectoryTest {
         for (String type : List.of("ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "apfs", "fuse.fuse-overlayfs")) {
             StateDirectoryCheck.refuseNetwork(directory, type);
         }
+    }
+
+    /** The JDK names what waits for the first use, whose line comes first. */
+    @Test
+    void behindAnAutomountCountsWhatIsMounted() {
+        List<String> mounts = List.of(
+                "/dev/vda / ext4 rw 0 0",
+                "systemd-1 /home autofs rw,direct 0 0",
+                "systemd-1 /data autofs rw,direct 0 0",
+                "systemd-1 /my\\040files autofs rw,direct 0 0",
+                "/etc/auto.net /net autofs rw,indirect 0 0",
+                "server:/home /home nfs4 rw 0 0",
+                "/dev/vdb /data ext4 rw 0 0",
+                "server:/files /my\\040files nfs rw 0 0",
+                "/dev/vdc /net/disk xfs rw 0 0");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/home/me/state", mounts))
+                .isEqualTo("nfs4");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/data", mounts)).isEqualTo("ext4");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/my files/state", mounts))
+                .isEqualTo("nfs");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/net/disk/state", mounts))
+                .isEqualTo("xfs");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/net/diskless", mounts))
+                .isEqualTo("autofs");
+        assertThat(StateDirectoryCheck.typeBehindAutofs("/homes", mounts)).isEqualTo("autofs");
     }
 
     @Test
@@ -318,8 +343,29 @@ class StateDirectoryTest {
         List<String> locks = List.of(
                 "1: POSIX  ADVISORY  WRITE 4242 fe:00:1234 0 0",
                 "2: POSIX  ADVISORY  WRITE 17 fe:00:99 5 5",
-                "2: POSIX  ADVISORY  WRITE 18 fe:00:99 0 0");
-        assertThat(ProcLocks.holder(locks, 99L)).hasValue(18);
-        assertThat(ProcLocks.holder(locks, 7L)).isEmpty();
+                "3: POSIX  ADVISORY  WRITE 4243 00:2d:99 0 0",
+                "4: FLOCK  ADVISORY  WRITE 4244 fe:00:99 0 EOF",
+                "5: POSIX  ADVISORY  WRITE 18 fe:00:99 0 0");
+        assertThat(ProcLocks.holder(locks, "fe:00:99", 5)).hasValue(18);
+        assertThat(ProcLocks.holder(locks, "fe:01:99", 5)).isEmpty();
+        assertThat(ProcLocks.holder(locks, "fe:00:7", 5)).isEmpty();
+    }
+
+    /** As on btrfs. */
+    @Test
+    void aStuckProcessIsNamedAlsoWhereItsLockIsShownWithAnotherDevice() {
+        List<String> locks = List.of(
+                "1: POSIX  ADVISORY  WRITE 4242 00:2d:99 0 0",
+                "2: POSIX  ADVISORY  WRITE 18 00:1f:99 0 0",
+                "2: -> POSIX  ADVISORY  WRITE 5 00:1f:99 0 0");
+        assertThat(ProcLocks.holder(locks, "00:20:99", 5)).hasValue(18);
+        assertThat(ProcLocks.holder(locks, "00:20:99", 6)).isEmpty();
+    }
+
+    @Test
+    void devicesAreWrittenAsLinuxDoesItInItsListOfLocks() {
+        assertThat(ProcLocks.place(0xfe00, 99L)).isEqualTo("fe:00:99");
+        assertThat(ProcLocks.place(0x2d, 7L)).isEqualTo("00:2d:7");
+        assertThat(ProcLocks.place(0x120006783459aL, 7L)).isEqualTo("12345:6789a:7");
     }
 }

@@ -8,6 +8,7 @@ import static io.github.distributedsemaphore.local.Local.takeOne;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.github.distributedsemaphore.IncompatibleStateException;
@@ -404,6 +405,39 @@ class StoredStateTest {
             }
             assertThat(last).isGreaterThan(1L << 53);
         }
+    }
+
+    @Test
+    void epochsRiseOverARemovalOfTheWholeStateHoweverManyWereUsed() throws IOException {
+        Path state = directory.resolve("state");
+        long start = System.nanoTime();
+        long last;
+        try (SemaphoreBackend before = Local.open(state)) {
+            last = useTenBlocks(before);
+        }
+        deleteAll(state);
+        // Ten blocks are what the clock counts in a twenty-fifth of a second, in which a quick disk may have drawn
+        // them.
+        await().until(() -> System.nanoTime() - start > Duration.ofMillis(100).toNanos());
+        try (SemaphoreBackend after = Local.open(state)) {
+            after.admin().create("far", 1);
+            try (BackendSession far = session(after, "far")) {
+                assertThat(takeOne(far).epoch()).isGreaterThan(last);
+            }
+        }
+    }
+
+    private static long useTenBlocks(SemaphoreBackend backend) {
+        backend.admin().create("far", 1);
+        long last = 0;
+        try (BackendSession far = session(backend, "far")) {
+            for (int i = 0; i < 160; i++) {
+                Hold hold = Local.takeRun(far, 1 << 16);
+                last = hold.lastEpoch();
+                giveBack(far, hold);
+            }
+        }
+        return last;
     }
 
     private void storeNextBlock(long next) throws IOException {

@@ -111,6 +111,18 @@ class WatchTest {
     void whoGoesOnWaitingAfterDestroyAndCreateIsHinted() throws Exception {
         waiter.watch(hints::release);
         backend.admin().destroy("jobs");
+        createAnewAndExpectAHint();
+    }
+
+    /** The directory lives on where it is then, and so does a watch on it. */
+    @Test
+    void whoGoesOnWaitingAfterTheDirectoryWasMovedAndCreateIsHinted() throws Exception {
+        waiter.watch(hints::release);
+        Files.move(directory.resolve("n-jobs"), directory.resolve("aside"));
+        createAnewAndExpectAHint();
+    }
+
+    private void createAnewAndExpectAHint() throws Exception {
         backend.admin().create("jobs", 1);
         takeOne(holder);
         while (hints.tryAcquire(300, TimeUnit.MILLISECONDS)) {
