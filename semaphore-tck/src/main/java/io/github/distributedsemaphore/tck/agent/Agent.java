@@ -81,7 +81,7 @@ public final class Agent implements AutoCloseable {
      * @return the permits, or empty if none were granted in time
      */
     public Optional<AgentPermits> acquire(String name, int count, Duration maxWait) {
-        return get(acquiring(name, count, maxWait));
+        return get(acquiring(name, count, maxWait), atMost(maxWait).plus(PATIENCE));
     }
 
     /**
@@ -95,8 +95,12 @@ public final class Agent implements AutoCloseable {
     public CompletableFuture<Optional<AgentPermits>> acquiring(String name, int count, Duration maxWait) {
         JsonObject request = AgentJson.named(name);
         request.addProperty("count", count);
-        request.addProperty("wait", (maxWait.compareTo(FOR_EVER) > 0 ? FOR_EVER : maxWait).toNanos());
+        request.addProperty("wait", atMost(maxWait).toNanos());
         return process.send("acquire", request).thenApply(AgentJson::checked).thenApply(AgentJson::permits);
+    }
+
+    private static Duration atMost(Duration maxWait) {
+        return maxWait.compareTo(FOR_EVER) > 0 ? FOR_EVER : maxWait;
     }
 
     /**
@@ -324,19 +328,19 @@ public final class Agent implements AutoCloseable {
     }
 
     private JsonObject call(String command, JsonObject request) {
-        return AgentJson.checked(get(process.send(command, request)));
+        return AgentJson.checked(get(process.send(command, request), PATIENCE));
     }
 
-    private <T> T get(CompletableFuture<T> future) {
+    private <T> T get(CompletableFuture<T> future, Duration patience) {
         try {
-            return future.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            return future.get(patience.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof AgentException thrown) {
                 throw thrown;
             }
             throw new AssertionError("agent " + pid() + ": " + e.getCause() + " " + process.complaints(), e.getCause());
         } catch (TimeoutException e) {
-            throw new AssertionError("agent " + pid() + " has not answered within " + PATIENCE, e);
+            throw new AssertionError("agent " + pid() + " has not answered within " + patience, e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);

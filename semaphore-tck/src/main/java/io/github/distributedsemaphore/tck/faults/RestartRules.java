@@ -87,10 +87,7 @@ public abstract class RestartRules {
         Watched other = new Watched(tck, tck.take(idle.semaphore(name), 1).get(0));
         Permit first = other.permit();
         Watched held = new Watched(tck, tck.take(holding.semaphore(name), 1).get(0));
-        Attempt<Permit> waiter = Attempt.of(
-                tck,
-                "a waiter of a backend that restarts",
-                () -> waiting.semaphore(name).acquire(Duration.ofHours(1)));
+        Attempt<Permit> waiter = Attempt.of(tck, "a waiter of a backend that restarts", () -> waited(waiting, name));
         waiter.awaitBlocked();
         again(
                 server,
@@ -126,6 +123,18 @@ public abstract class RestartRules {
         assertConserved(tck, client(tck, server).semaphore(name), 2);
     }
 
+    /** Where the semaphore goes with the backend, its waiters learn just that, and end without a permit. */
+    private static Permit waited(SemaphoreClient client, String name) throws InterruptedException {
+        try {
+            return client.semaphore(name).acquire(Duration.ofHours(1));
+        } catch (NoSuchSemaphoreException e) {
+            if (client.guarantees().has(Capability.DURABLE_STATE)) {
+                throw e;
+            }
+            throw new BackendUnavailableException("gone with the backend: " + e.getMessage(), e);
+        }
+    }
+
     /** A client that is let in at once must not have the slot of a permit that says that it is valid, for longer than declared. */
     private static void assertNobodyIsLetIn(TckFixture tck, DistributedSemaphore semaphore, Watched... holders) {
         Optional<Permit> intruder = semaphore.tryAcquire();
@@ -154,12 +163,17 @@ public abstract class RestartRules {
         }
     }
 
+    /** Where it is not kept, what follows needs a new one. */
+    private static void makeAgainIfGone(TckFixture tck, SemaphoreClient client, String name, int limit) {
+        if (!client.guarantees().has(Capability.DURABLE_STATE)) {
+            Observer.assertAnswers(tck, client, name);
+            client.admin().create(name, limit);
+        }
+    }
+
     private static void assertState(TckFixture tck, SemaphoreClient client, String name) {
         Observer.assertAnswers(tck, client, name);
-        if (!client.guarantees().has(Capability.DURABLE_STATE)) {
-            client.admin().create(name, 2);
-            return;
-        }
+        makeAgainIfGone(tck, client, name, 2);
         assertThat(client.admin().describe(name))
                 .as("the semaphore after a restart, where DURABLE_STATE is declared")
                 .hasValueSatisfying(
@@ -263,6 +277,7 @@ public abstract class RestartRules {
             Future<?> unused = member.acquireAsync(Duration.ofSeconds(1)).thenAccept(Permit::close);
         }
         again(server, ServerControl::kill, () -> assertNoStorm(tck, route, size));
+        makeAgainIfGone(tck, client(tck, server), name, 3);
         for (DistributedSemaphore member : crowd.subList(3, size)) {
             Attempt.of(tck, "availablePermits", () -> comesBack(member))
                     .endedWithin(Observer.settling(tck).multipliedBy(2));

@@ -6,10 +6,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The checks of a history. */
 public final class HistoryChecks {
     private static final int SHOWN = 5;
+    private static final String LATE = "1.9";
 
     private HistoryChecks() {}
 
@@ -112,26 +114,62 @@ public final class HistoryChecks {
     }
 
     /**
+     * A permit that was lost, or was over when it was handed over.
+     *
+     * @param violation the rule that this breaks where nothing explains it
+     * @param from when the permit was asked for
+     * @param to when it was found
+     * @param sureNanos for how long the permit was sure when it was granted; {@link Operation#NEVER} if without end
+     */
+    public record Loss(Violation violation, long from, long to, long sureNanos) {
+        private static Loss of(String rule, String what, Operation found, @Nullable Operation grant) {
+            long at = rule.equals(LATE) ? found.returned() : found.invoked();
+            Violation violation = new Violation(rule, at, what + ": " + found.line());
+            if (grant == null) {
+                return new Loss(violation, found.invoked(), found.returned(), 0);
+            }
+            boolean endless = grant.sureUntil() == Operation.NEVER;
+            long sure = endless ? Operation.NEVER : Math.max(0, grant.sureUntil() - grant.returned());
+            return new Loss(violation, grant.invoked(), found.returned(), sure);
+        }
+
+        /**
+         * Returns the validity by whose share a pause explains the loss.
+         *
+         * @param least what it is at least: a grant that was sure for next to no time is no excuse for each short pause
+         * @return zero if the permit was without end, which no pause takes
+         */
+        public Duration validity(Duration least) {
+            return sureNanos == Operation.NEVER
+                    ? Duration.ZERO
+                    : Duration.ofNanos(Math.max(sureNanos, least.toNanos()));
+        }
+    }
+
+    /**
      * Finds the losses, and the grants that were not valid when they were handed over. There may be none of them where no fault strikes
      * and the machine does not stand still.
      *
      * @param history what happened
      * @return each notice of a loss, each release of what was lost by then, and each grant that came too late
      */
-    public static List<Violation> losses(History history) {
-        List<Violation> losses = new ArrayList<>();
+    public static List<Loss> losses(History history) {
+        Map<Long, Operation> grants = new HashMap<>();
+        history.operations().stream()
+                .filter(Operation::isGrant)
+                .forEach(grant -> grant.slots().forEach(held -> grants.put(held.hold(), grant)));
+        List<Loss> losses = new ArrayList<>();
         for (Operation operation : history.operations()) {
             boolean told = operation.kind() == Operation.Kind.LOSS;
             boolean found =
                     operation.kind() == Operation.Kind.RELEASE && operation.outcome() == Operation.Outcome.FAILED;
             if (told || found) {
-                losses.add(new Violation(
-                        "6.5", operation.invoked(), "a permit was lost without a fault: " + operation.line()));
+                // What is released together was granted together.
+                Operation grant = grants.get(operation.slots().get(0).hold());
+                losses.add(Loss.of("6.5", "a permit was lost without a fault", operation, grant));
             } else if (isLate(operation)) {
-                losses.add(new Violation(
-                        "1.9",
-                        operation.returned(),
-                        "a permit was handed over after the end of its validity: " + operation.line()));
+                losses.add(
+                        Loss.of(LATE, "a permit was handed over after the end of its validity", operation, operation));
             }
         }
         return losses;
@@ -140,21 +178,6 @@ public final class HistoryChecks {
     /** Its time is not definite, so that no other check sees it. */
     private static boolean isLate(Operation operation) {
         return operation.isGrant() && operation.sureUntil() < operation.returned();
-    }
-
-    /**
-     * Returns the shortest time for which a permit was sure when it was granted.
-     *
-     * @param history what happened
-     * @return zero if all were without end, or none was sure
-     */
-    public static Duration shortestValidity(History history) {
-        return Duration.ofNanos(history.operations().stream()
-                .filter(operation -> operation.isGrant() && operation.sureUntil() != Operation.NEVER)
-                .mapToLong(operation -> operation.sureUntil() - operation.returned())
-                .filter(sure -> sure > 0)
-                .min()
-                .orElse(0));
     }
 
     /**

@@ -97,13 +97,17 @@ public final class ProcessLog {
         long invoked = System.nanoTime();
         boolean valid = grant.permits().stream().allMatch(Permit::isValid);
         Outcome outcome = Outcome.UNKNOWN;
+        int released = 0;
         try {
             boolean lost = false;
             for (Permit permit : grant.permits()) {
                 lost |= permit.release() == ReleaseOutcome.WAS_LOST;
+                released++;
             }
             outcome = lost ? Outcome.FAILED : Outcome.OK;
         } finally {
+            // One that fails is to leave none of the others held for good.
+            grant.permits().stream().skip(released).forEach(Permit::close);
             long sureUntil = valid ? invoked : Math.min(invoked, grant.sureUntil());
             add(Kind.RELEASE, invoked, outcome, grant.permits().size(), grant.held(), sureUntil);
         }

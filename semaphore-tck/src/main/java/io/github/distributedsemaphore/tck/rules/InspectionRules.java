@@ -101,7 +101,10 @@ public abstract class InspectionRules {
                 .hasValueSatisfying(
                         told -> assertThat(told).isBetween(before.minus(CLOCK_TOLERANCE), after.plus(CLOCK_TOLERANCE)));
         if (tck.has(Capability.LEASE)) {
-            tck.await("a renewal", () -> semaphore.statistics().renewals() > 0);
+            tck.await(
+                    "a renewal",
+                    tck.guarantees().detectionMax().plus(tck.patience()),
+                    () -> semaphore.statistics().renewals() > 0);
         }
         assertThat(since(tck, name))
                 .as("since when a slot is held, after a renewal")

@@ -280,18 +280,26 @@ class HistoryChecksTest {
         assertThat(HistoryChecks.losses(new History(2, List.of(atItsEnd)))).isEmpty();
         assertThat(HistoryChecks.losses(new History(2, List.of(late, atItsEnd))))
                 .singleElement()
+                .extracting(loss -> loss.violation().toString())
                 .asString()
                 .startsWith("[1.9] a permit was handed over after the end of its validity: a acquire 0 100 ok");
     }
 
-    /** By it the machine is judged, whose pause may be what made the grant late. */
+    /** That another grant was sure for a moment only is no excuse, nor is a pause when the permit was not yet asked for, or was gone. */
     @Test
-    void theShortestValidityIsOfAGrantThatWasValid() {
-        History history =
-                new History(3, List.of(grantedUntil("a", 99), grantedUntil("b", 140), grantedUntil("c", 190)));
-        assertThat(HistoryChecks.shortestValidity(history)).isEqualTo(Duration.ofNanos(40));
-        assertThat(HistoryChecks.shortestValidity(new History(1, List.of(grantedUntil("a", 99)))))
-                .isEqualTo(Duration.ZERO);
+    void aLossIsJudgedByTheTimeOfItsOwnPermit() {
+        Duration least = Duration.ofNanos(10);
+        Operation brief = grantedUntil("a", 104);
+        List<HeldSlot> held = List.of(new HeldSlot(2, 2, 1));
+        Operation lasting = new Operation("b", Kind.TRY, 200, 300, Outcome.OK, 1, held, 380);
+        Operation endless = grantedUntil("c", Operation.NEVER);
+        Operation told = RandomHistories.operation("b", Kind.LOSS, 500, 500, Outcome.OK, 1, held);
+        Operation found = RandomHistories.operation("a", Kind.RELEASE, 600, 650, Outcome.FAILED, 1, brief.slots());
+        Operation never = RandomHistories.operation("c", Kind.LOSS, 700, 700, Outcome.OK, 1, endless.slots());
+        assertThat(HistoryChecks.losses(new History(3, List.of(brief, lasting, endless, told, found, never))))
+                .extracting(loss ->
+                        List.of(loss.from(), loss.to(), loss.validity(least).toNanos()))
+                .containsExactly(List.of(200L, 500L, 80L), List.of(0L, 650L, 10L), List.of(0L, 700L, 0L));
     }
 
     private static Operation grantedUntil(String process, long sureUntil) {
