@@ -177,8 +177,8 @@ final class StateDirectory {
             Path file = path.resolve(EPOCHS);
             String repair = "put back the file, or, if no fence of old counts any more, delete it; next is at most "
                     + HIGHEST_BLOCK;
-            // Where somebody removed the whole state, epochs go on above those of old: time has passed, and faster than
-            // the clock counts blocks nobody draws for long.
+            // A new directory begins at the clock. For long the disk does not let clients draw blocks faster
+            // than the clock counts them. So the epochs of a directory that was deleted are lower.
             long block = StoredText.read(file, EPOCHS, EPOCHS_VERSION, repair)
                     .map(text -> text.number(file, "next", 0, HIGHEST_BLOCK, repair))
                     .orElseGet(() -> Instant.now().toEpochMilli() / BLOCK_MILLIS);

@@ -21,7 +21,7 @@ public final class Race {
 
     private static final int MOST_SPINS = 1_000;
 
-    /** Who sleeps is woken by the other side, but not by one that failed. */
+    /** The longest sleep. The other side ends it sooner when it arrives. A side that failed does not. */
     private static final long NAP_NANOS = 10_000_000;
 
     /** A thread that sleeps wakes that much late. */
@@ -38,7 +38,7 @@ public final class Race {
         this.tck = tck;
     }
 
-    /** A thread on its way to a meeting. Who comes first sleeps, and so is awake a little later than who comes last. */
+    /** One of the two threads. It counts the meetings that it has come to, and those for which it is awake. */
     private static final class Runner {
         private final AtomicLong arrived = new AtomicLong();
         private final AtomicLong awake = new AtomicLong();
@@ -113,8 +113,8 @@ public final class Race {
     }
 
     /**
-     * Waits for the other side; false if it failed. Both leave at the same moment, though one of them may have waited for long. Deaf to
-     * interrupts, which may be part of the race.
+     * Waits for the other side; false if it failed. The side that comes first sleeps. The other one wakes it and waits until it is awake,
+     * so both leave at the same moment. Deaf to interrupts, which may be part of the race.
      */
     private boolean meet(Runner mine, Runner other) {
         long turn = mine.arrived.incrementAndGet();
