@@ -24,7 +24,12 @@ public final class PlatformThreads {
     private static final long IDLE_SECONDS = 1;
     private static final @Nullable MethodHandle IS_VIRTUAL = isVirtual();
 
-    /** Something that may fail. */
+    /**
+     * Something that may fail.
+     *
+     * @param <T> the result
+     * @param <X> how it fails
+     */
     @FunctionalInterface
     public interface Work<T extends @Nullable Object, X extends Exception> {
         /**

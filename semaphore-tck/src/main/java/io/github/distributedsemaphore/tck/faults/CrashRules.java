@@ -160,11 +160,13 @@ public abstract class CrashRules {
                     .isPresent();
             agent.kill9();
         }
-        Permit permit = tck.home().semaphore(name).acquire(tck.patience().plus(detection(tck)));
-        assertThat(tck.home().semaphore(name).tryAcquire())
+        DistributedSemaphore semaphore = tck.home().semaphore(name);
+        Optional<Permit> permit = semaphore.tryAcquire(tck.patience().plus(detection(tck)));
+        assertThat(permit).as("the permit that the previous crash returned").isPresent();
+        assertThat(semaphore.tryAcquire())
                 .as("a second permit of a limit of 1, after the crashes")
                 .isEmpty();
-        permit.release();
+        permit.orElseThrow().release();
         tck.assertFree(name, 1);
     }
 
