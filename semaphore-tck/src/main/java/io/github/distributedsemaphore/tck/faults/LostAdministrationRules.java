@@ -78,13 +78,14 @@ public abstract class LostAdministrationRules {
         admin.describe(name);
         TckRun.Janitor janitor = new TckRun.Janitor(tck.home());
         DistributedSemaphore known = tck.client().semaphore(name);
-        // There are at most as many answers as requests. A call makes its changes at its end, so the last answers come
-        // first.
+        // There are at most as many answers as requests, mostly far fewer: down to the first that is lost in greater steps. A
+        // call makes its changes at its end, so the last answers come first.
         long before = route.proxy().messages(Direction.REQUESTS);
         admin.destroy(name);
         int most = (int) (route.proxy().messages(Direction.REQUESTS) - before);
         int lost = 0;
-        for (int number = most; number > 0 && lost < tck.rounds(LostAnswerRules.MOST_ANSWERS, 12); number--) {
+        int step = 1;
+        for (int number = most; number > 0 && lost < tck.rounds(LostAnswerRules.MOST_ANSWERS, 12); number -= step) {
             janitor.create(name, 3);
             // So that this client knows free slots of it, and a higher one as the last.
             tck.take(known, 2).stream()
@@ -94,6 +95,7 @@ public abstract class LostAdministrationRules {
             Attempt<Boolean> unused =
                     Attempt.of(tck, "destroy", () -> admin.destroy(name)).ended();
             lost += fault.heal() > 0 ? 1 : 0;
+            step = lost > 0 ? 1 : 1 + number / 10;
             assertMadeAnew(tck, janitor, known, fault);
         }
         if (lost == 0) {
