@@ -205,13 +205,13 @@ final class RabbitSession implements BackendSession {
         // Attempts alone are no look for those that wait: they take no offers, and put no look off.
         boolean forWaiters = request.hasWaiters();
         if (!forWaiters) {
-            return take(request, false, List.of(), lost, budget);
+            return take(request, false, List.of(), 0, lost, budget);
         }
         List<Waiters.Offer> offers = waiters.takeOffers();
-        waiters.lookBegins();
+        int enough = waiters.lookBegins(offers.size());
         boolean looked = false;
         try {
-            ExchangeResult result = take(request, true, offers, lost, budget);
+            ExchangeResult result = take(request, true, offers, enough, lost, budget);
             looked = true;
             return result;
         } finally {
@@ -222,10 +222,15 @@ final class RabbitSession implements BackendSession {
     }
 
     private ExchangeResult take(
-            ExchangeRequest request, boolean forWaiters, List<Waiters.Offer> offers, Set<Hold> lost, CallBudget budget)
+            ExchangeRequest request,
+            boolean forWaiters,
+            List<Waiters.Offer> offers,
+            int enough,
+            Set<Hold> lost,
+            CallBudget budget)
             throws LinkLostException {
         offers.forEach(offer -> search.remember(offer.slot()));
-        SlotSearch.Result taken = search.take(request, offers.size(), waiters.areMany(), link.holder(budget), budget);
+        SlotSearch.Result taken = search.take(request, enough, waiters.areMany(), link.holder(budget), budget);
         link.awaitListening(budget);
         waiters.released(taken.unused());
         if (taken.missed()) {

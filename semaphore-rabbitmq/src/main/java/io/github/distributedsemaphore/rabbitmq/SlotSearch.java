@@ -94,8 +94,8 @@ final class SlotSearch {
     /**
      * Takes slots for an exchange.
      *
-     * @param offered how many slots were remembered because they were offered to this client: then callers that wait are content
-     *     with them, and those that get none ask again when there is the next offer
+     * @param offered with how many slots, remembered because they were offered to this client, callers that wait are content: those that
+     *     get none ask again when there is the next offer. 0 if they look at all slots
      * @param crowd whether so many others wait that callers that wait are to miss one slot at most
      */
     Result take(ExchangeRequest request, int offered, boolean crowd, HolderConnection holder, CallBudget budget)

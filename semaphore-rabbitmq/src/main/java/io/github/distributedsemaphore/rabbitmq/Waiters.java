@@ -33,6 +33,9 @@ final class Waiters {
      */
     private static final Duration TURN = Duration.ofMillis(30);
 
+    /** So often at least callers of this client look at all slots, also if they are offered some all the time. */
+    private static final Duration ALL = Duration.ofSeconds(1);
+
     /** How long a message may lie here until a caller asks for its slot. */
     private static final Duration UNUSED = Duration.ofMillis(20);
 
@@ -67,6 +70,9 @@ final class Waiters {
 
     private volatile Deadline turnOfOthers = Deadline.at(System.nanoTime());
     private volatile Deadline nextLook = Deadline.at(System.nanoTime());
+
+    /** When they look at all slots, whatever is offered. */
+    private volatile Deadline nextLookAtAll = Deadline.at(System.nanoTime());
 
     /** Whether the next look has a reason of its own: it is neither put off nor left out. */
     private volatile boolean surely = true;
@@ -123,9 +129,21 @@ final class Waiters {
         return surely || nextLook.isBefore(turnOfOthers) ? turnOfOthers : nextLook;
     }
 
-    /** A look for callers that wait begins. What asks for another one from now on is not answered by it. */
-    void lookBegins() {
+    /**
+     * A look for callers that wait begins. What asks for another one from now on is not answered by it.
+     *
+     * @param offered how many slots were offered to them
+     * @return with how many of these they are content; 0 if they look at all slots. Or one slot that goes round among the callers of
+     *     this client would keep them from all others. In a crowd there are always clients to which nothing is offered.
+     */
+    int lookBegins(int offered) {
+        long now = System.nanoTime();
+        boolean all = surely || offered == 0 || (nextLookAtAll.isPast(now) && !areMany());
         surely = false;
+        if (all) {
+            nextLookAtAll = Deadline.after(now, ALL);
+        }
+        return all ? 0 : offered;
     }
 
     /** It failed: it is made again, and the slots of these messages are for others meanwhile. */

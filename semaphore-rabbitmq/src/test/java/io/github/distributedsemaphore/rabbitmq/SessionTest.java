@@ -180,6 +180,21 @@ class SessionTest {
         watch.close();
     }
 
+    /** One slot may go round among the callers of a client, which is offered it again and again. */
+    @Test
+    void aClientThatIsOfferedASlotWhenItBeginsToWaitTakesAnotherOneToo() throws Exception {
+        backend.admin().create(name, 2);
+        Hold hold = takeOne(session);
+        CountDownLatch offered = new CountDownLatch(1);
+        BackendSession.Watch watch = session.watch(offered::countDown);
+        session.exchange(new ExchangeRequest(List.of(hold), List.of(), 1, true));
+        assertThat(offered.await(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(session.exchange(new ExchangeRequest(List.of(), List.of(1, 1), 1, true))
+                        .answers())
+                .hasOnlyElementsOfType(Answer.Granted.class);
+        watch.close();
+    }
+
     /** Each attempt is refused just before it is asked for the caller that waits. */
     @Test
     void attemptsThatAreRefusedDoNotKeepAWaitingCallerFromWhatACrashFreed() {

@@ -48,7 +48,7 @@ class WaitersTest {
     }
 
     private void lookInVain() {
-        waiters.lookBegins();
+        waiters.lookBegins(0);
         waiters.refused(false);
     }
 
@@ -97,7 +97,7 @@ class WaitersTest {
     /** The news may come while a look is under way, which may have been too early for it. */
     @Test
     void whoHearsItDuringALookLooksOnceMore() {
-        waiters.lookBegins();
+        waiters.lookBegins(0);
         waiters.lookNow();
         waiters.refused(false);
         assertThat(waiters.mayLook()).isTrue();
@@ -120,7 +120,7 @@ class WaitersTest {
     @Test
     void whoWasPostponedLooksSoon() {
         for (int i = 0; i < OCCASIONS; i++) {
-            waiters.lookBegins();
+            waiters.lookBegins(0);
             waiters.refused(true);
             await().pollInterval(Duration.ofMillis(1))
                     .until(() -> waiters.nextLook().isPast(System.nanoTime()));
@@ -130,16 +130,30 @@ class WaitersTest {
 
     @Test
     void whoseLookFailsLooksAgain() {
-        waiters.lookBegins();
+        waiters.lookBegins(0);
         waiters.lookFailed(List.of(new Offer(1, 0)));
         assertThat(waiters.mayLook()).isTrue();
+    }
+
+    /** A slot that goes round among its own callers would keep them from all others. */
+    @Test
+    void whoIsOfferedSlotsAllTheTimeLooksAtAllOfThemNowAndThenUnlessInACrowd() throws Exception {
+        assertThat(waiters.lookBegins(1)).isOne();
+        crowd.close();
+        await("the crowd is gone").atMost(Duration.ofMinutes(1)).until(() -> {
+            waiters.refused(false);
+            return !waiters.areMany();
+        });
+        await("a look at all of them").until(() -> waiters.lookBegins(1) == 0);
+        await("a look at what was offered").until(() -> waiters.lookBegins(1) == 1);
+        await("the next look at all of them").until(() -> waiters.lookBegins(1) == 0);
     }
 
     @Test
     void whoFindsTheOthersGoneLooksAtOnce() throws Exception {
         crowd.close();
         hints.set(0);
-        await("the broker counts them no more").until(() -> {
+        await("the broker counts them no more").atMost(Duration.ofMinutes(1)).until(() -> {
             waiters.refused(false);
             return hints.get() > 0;
         });
