@@ -9,9 +9,14 @@ import io.github.distributedsemaphore.guarantees.Fault;
 import io.github.distributedsemaphore.guarantees.Guarantees;
 import io.github.distributedsemaphore.spi.GuaranteesBuilder;
 import io.github.distributedsemaphore.spi.HolderInfo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 
 /** The small values of the API: exceptions, guarantees, tokens. */
 class ValuesTest {
@@ -120,6 +125,15 @@ class ValuesTest {
         assertThat(catchMessage(() -> HolderInfo.ofThisProcess("l".repeat(201))))
                 .contains("201", "200");
         assertThat(catchMessage(() -> HolderInfo.ofThisProcess("a\nb"))).contains("control character");
+    }
+
+    /** Which the kernel knows, whatever a name server says. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aHolderIsOnThisHost() throws IOException {
+        assertThat(HolderInfo.ofThisProcess("").host())
+                .isEqualTo(
+                        Files.readString(Path.of("/proc/sys/kernel/hostname")).strip());
     }
 
     private static String catchMessage(Runnable code) {

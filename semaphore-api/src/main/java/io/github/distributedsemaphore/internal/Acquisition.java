@@ -260,12 +260,17 @@ final class Acquisition {
      * Acquires for a caller that does not wait. The future completes on a worker that nothing else depends on, so what is chained to
      * it may block.
      *
+     * @param once whether it is one attempt; else it waits, also if its deadline is past by now
      * @param shape what the future completes with
      * @param timeout what it fails with when the time is over
      */
     <T> CompletableFuture<T> async(
-            int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Supplier<RuntimeException> timeout) {
-        Async<T> async = new Async<>(permits, deadline, shape, timeout);
+            int permits,
+            Deadline deadline,
+            boolean once,
+            Function<List<HeldPermit>, T> shape,
+            Supplier<RuntimeException> timeout) {
+        Async<T> async = new Async<>(permits, deadline, once, shape, timeout);
         async.start();
         return async.future;
     }
@@ -274,21 +279,27 @@ final class Acquisition {
         private final CompletableFuture<T> future = new CompletableFuture<>();
         private final int permits;
         private final Deadline deadline;
+        private final boolean once;
         private final Function<List<HeldPermit>, T> shape;
         private final Supplier<RuntimeException> timeout;
 
         /** What was granted and is on its way to the future, by an executor of the application perhaps. */
         private final AtomicReference<@Nullable List<HeldPermit>> undelivered = new AtomicReference<>();
 
-        Async(int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Supplier<RuntimeException> timeout) {
+        Async(
+                int permits,
+                Deadline deadline,
+                boolean once,
+                Function<List<HeldPermit>, T> shape,
+                Supplier<RuntimeException> timeout) {
             this.permits = permits;
             this.deadline = deadline;
+            this.once = once;
             this.shape = shape;
             this.timeout = timeout;
         }
 
         void start() {
-            boolean once = deadline.isPast(environment.nanoTime());
             // The call is made before it can be known to the wake-up that reads its outcome: hence the array.
             AcquireCall[] call = new AcquireCall[1];
             Runnable complete = () -> combiner.lock.wakeAfterwards(() -> environment.execute(() -> complete(call[0])));
@@ -346,7 +357,7 @@ final class Acquisition {
             } else if (future.isDone()) {
                 coordinator.releaseLater(granted);
             } else if (!areSure(granted)) {
-                start();
+                startAgain();
             } else {
                 undelivered.set(granted);
                 environment.callBack(this::deliver);
@@ -363,9 +374,18 @@ final class Acquisition {
             }
             // An executor of the application may be late, and the client be closed or the permit be lost meanwhile.
             if (!areSure(granted)) {
-                start();
+                startAgain();
             } else if (!future.complete(shape.apply(granted))) {
                 coordinator.releaseLater(granted);
+            }
+        }
+
+        /** One attempt is not made twice. Who waits goes on, and if the time is over by now, for a moment. */
+        private void startAgain() {
+            if (once) {
+                fail(notSure());
+            } else {
+                start();
             }
         }
 

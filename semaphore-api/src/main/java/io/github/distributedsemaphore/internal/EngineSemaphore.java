@@ -104,15 +104,20 @@ final class EngineSemaphore implements DistributedSemaphore {
 
     private <T> CompletableFuture<T> async(
             int permits, Deadline deadline, Function<List<HeldPermit>, T> shape, Duration maxWait) {
-        return acquisition.async(permits, deadline, shape, () -> timeout(permits, maxWait));
+        boolean once = !deadline.isNever() && isOneAttempt(maxWait);
+        return acquisition.async(permits, deadline, once, shape, () -> timeout(permits, maxWait));
     }
 
     private List<HeldPermit> await(int permits, Duration maxWait) throws InterruptedException {
-        if (maxWait.isZero() || maxWait.isNegative()) {
+        if (isOneAttempt(maxWait)) {
             acquisition.endIfInterrupted();
             return acquisition.attempt(permits);
         }
         return acquisition.await(permits, deadline(maxWait));
+    }
+
+    private static boolean isOneAttempt(Duration maxWait) {
+        return maxWait.isZero() || maxWait.isNegative();
     }
 
     private Deadline deadline(Duration maxWait) {

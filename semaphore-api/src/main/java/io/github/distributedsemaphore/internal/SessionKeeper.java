@@ -306,13 +306,34 @@ final class SessionKeeper {
         } finally {
             combiner.lock.unlock();
         }
-        HoldState answer = Questions.now(name, () -> current.check(permit.hold().hold()));
+        HoldState answer;
+        try {
+            answer = Questions.now(name, () -> current.check(permit.hold().hold()));
+        } catch (RuntimeException e) {
+            return whatEnded(permit, e);
+        }
         combiner.lock.lock();
         try {
             return slots.verified(permit, answer, isExchanging());
         } finally {
             combiner.lock.unlock();
         }
+    }
+
+    /** The question failed. It may have failed because the permit or the client ended, and then no backend is to blame. */
+    private Verification whatEnded(HeldPermit permit, RuntimeException failure) {
+        Verification known;
+        combiner.lock.lock();
+        try {
+            known = slots.known(permit);
+        } finally {
+            combiner.lock.unlock();
+        }
+        if (known == null) {
+            throw failure;
+        }
+        combiner.passOn();
+        return known;
     }
 
     /** What the backend says of one session. */

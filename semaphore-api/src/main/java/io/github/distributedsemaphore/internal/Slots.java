@@ -332,9 +332,11 @@ final class Slots {
         remove(hold);
         HeldPermit permit = hold.permit();
         if (permit != null && permit.state() == HeldPermit.State.HELD) {
+            // After a long pause others may say it sooner than the timer.
+            boolean late = hold.validUntil().isPast(environment.nanoTime());
             int slot = hold.hold().slot();
             environment.log(() -> LOG.warn("Slot {} of semaphore '{}' is lost: {}", slot, owner.name(), reason));
-            permit.markLost(cause, reason);
+            permit.markLost(late ? LossCause.NOT_RENEWED_IN_TIME : cause, reason);
         }
     }
 

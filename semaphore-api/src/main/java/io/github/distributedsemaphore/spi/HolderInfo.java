@@ -1,7 +1,12 @@
 package io.github.distributedsemaphore.spi;
 
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * Describes this client, for people who look at a semaphore. Adapters store it beside each hold and nothing depends on it.
@@ -42,12 +47,33 @@ public record HolderInfo(String host, long pid, String label) {
         return new HolderInfo(hostName(), ProcessHandle.current().pid(), label);
     }
 
+    /** Java asks a name server for it, which may take long where there is no network yet. So the system is asked first. */
     private static String hostName() {
+        return Stream.of(kernelName(), variable("HOSTNAME"), variable("COMPUTERNAME"))
+                .filter(name -> !name.isBlank())
+                .map(String::strip)
+                .findFirst()
+                .orElseGet(HolderInfo::resolvedName);
+    }
+
+    private static String kernelName() {
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/hostname"));
+        } catch (IOException e) {
+            // No Linux.
+            return "";
+        }
+    }
+
+    private static String variable(String name) {
+        return Objects.requireNonNullElse(System.getenv(name), "");
+    }
+
+    private static String resolvedName() {
         try {
             return InetAddress.getLocalHost().getHostName();
         } catch (UnknownHostException e) {
-            String fromEnvironment = System.getenv("HOSTNAME");
-            return fromEnvironment == null ? "localhost" : fromEnvironment;
+            return "localhost";
         }
     }
 }

@@ -343,6 +343,17 @@ class GivingUpTest {
         assertThat(stage.free()).isEqualTo(1);
     }
 
+    /** One attempt is not made twice. */
+    @Test
+    void aGrantToAFutureThatDoesNotWaitIsGivenBackIfItArrivesTooLate() {
+        Stage stage = new Stage(1);
+        stage.after("exchange", () -> stage.environment.freeze(Stage.LEASE.toNanos()));
+        CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.settle();
+        assertThatThrownBy(attempt::join).hasMessageContaining("too late");
+        assertThat(stage.free()).isEqualTo(1);
+    }
+
     @Test
     void aWaiterWhoseGrantArrivesTooLateGoesOnWaiting() throws InterruptedException {
         Stage stage = new Stage(1);

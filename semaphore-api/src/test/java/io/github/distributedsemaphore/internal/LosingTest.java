@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -108,6 +109,23 @@ class LosingTest {
         assertThat(stage.semaphore.statistics().released()).isOne();
         assertThat(late.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
         assertThat(stage.free()).isEqualTo(2);
+    }
+
+    /** Whoever says so first after a long pause: the answer to a renewal, the session that ended, or an abort. */
+    @Test
+    void aPermitThatIsLostAfterItsTimeWasNotRenewedInTime() {
+        causeAfterAPause(Stage::takeAsOther);
+        causeAfterAPause(stage -> stage.heard.ended("its connection ended"));
+        causeAfterAPause(stage -> stage.client.abort());
+        assertThat(told).hasSize(3).extracting(PermitLoss::cause).containsOnly(LossCause.NOT_RENEWED_IN_TIME);
+    }
+
+    private void causeAfterAPause(Consumer<Stage> news) {
+        Stage stage = new Stage(1);
+        stage.take().onLost(told::add);
+        stage.environment.freeze(Stage.LEASE.toNanos());
+        news.accept(stage);
+        stage.pass(Duration.ZERO);
     }
 
     @Test
@@ -406,6 +424,27 @@ class LosingTest {
         stage.after("check", () -> stage.environment.freeze(Stage.LEASE.toNanos()));
         assertThat(permit.verify()).isEqualTo(Verification.LOST);
         assertThat(permit.isValid()).isFalse();
+    }
+
+    /** Its own client closed the connection on which it was asked, say. */
+    @Test
+    void aPermitThatEndsWhileTheQuestionFailsIsWhatItIsAndTheBackendNotAway() {
+        Stage closed = new Stage(1);
+        Permit released = closed.take();
+        closed.before("check", () -> {
+            closed.client.close();
+            throw down;
+        });
+        assertThat(released.verify()).isEqualTo(Verification.RELEASED);
+        Stage silent = new Stage(1);
+        Permit lost = silent.take();
+        silent.before("check", () -> {
+            silent.environment.freeze(Stage.LEASE.toNanos());
+            throw down;
+        });
+        assertThat(lost.verify()).isEqualTo(Verification.LOST);
+        silent.settle();
+        assertThat(silent.free()).isOne();
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Permit;
 import io.github.distributedsemaphore.SemaphoreClient;
 import io.github.distributedsemaphore.SemaphoreClosedException;
+import io.github.distributedsemaphore.SemaphoreTimeoutException;
 import io.github.distributedsemaphore.memory.Link;
 import io.github.distributedsemaphore.memory.MemoryBackend;
 import io.github.distributedsemaphore.memory.MemoryServer;
@@ -138,6 +139,16 @@ class StalledBackendTest {
         caller.interrupt();
         assertThat(ended.await(SLACK.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
         assertThat(end[0]).isInstanceOf(InterruptedException.class);
+    }
+
+    /** It may be over before the call is put down. */
+    @Test
+    void aFutureWithNextToNoTimeEndsAlsoIfTheBackendStandsStill() {
+        stalled.add("exchange");
+        assertThat(client.semaphore(NAME).acquireAsync(Duration.ofNanos(1)))
+                .failsWithin(SLACK)
+                .withThrowableOfType(ExecutionException.class)
+                .withCauseInstanceOf(SemaphoreTimeoutException.class);
     }
 
     @Test
