@@ -12,12 +12,17 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The script {@code bin/semaphore}, in a copy of the tree where {@code java} is a script that tells how it was called. */
 final class LauncherTest {
+    private static final String MARK = "io.github.distributedsemaphore.cli.ran";
+
     @TempDir
     private Path folder;
 
@@ -54,6 +59,8 @@ final class LauncherTest {
                 new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true);
         builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
         builder.environment().put("SEMAPHORE_JAVA_OPTS", "-Da=1 -Db=2");
+        builder.environment().put("JDK_JAVA_OPTIONS", "-Xmx64m -XX:MaxRAMPercentage=50");
+        builder.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"));
         Process process = builder.start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         return new Outcome(process.pid(), process.waitFor(), output);
@@ -222,7 +229,7 @@ final class LauncherTest {
         Files.write(Path.of(made), new byte[] {0, 0, 0, 0, 7});
         assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
                 .isEqualTo(made);
-        Files.write(Path.of(made), new byte[] {7, 7, 7, 7, 7});
+        pretendItLeft(made);
         assertThat(archiveIn("SharedArchiveFile", call(folder, script.toString(), "status")))
                 .isEqualTo(archive.toString());
         assertThat(call(folder, script.toString(), "run", "--backend", "redis://x", "x", "--", "y")
@@ -245,6 +252,87 @@ final class LauncherTest {
         Files.setLastModifiedTime(jar, FileTime.from(Instant.now().plusSeconds(60)));
         assertThat(archiveIn("ArchiveClassesAtExit", call(folder, script.toString(), "run", "x", "--", "y")))
                 .isEqualTo(made);
+    }
+
+    /** What a JVM that has run a command leaves. */
+    private static void pretendItLeft(String made) throws IOException {
+        Files.write(Path.of(made), new byte[] {7, 7, 7, 7, 7});
+        Files.createFile(Path.of(made + ".used"));
+    }
+
+    @Test
+    void aRunThatRanNothingLeavesNoArchive() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        Outcome first = call(folder, script.toString(), "run", "--help");
+        String made = archiveIn("ArchiveClassesAtExit", first);
+        assertThat(first.output()).contains("\n-D" + MARK + "=" + made + ".used\n");
+        Files.write(Path.of(made), new byte[] {7, 7, 7, 7, 7});
+
+        Outcome second = call(folder, script.toString(), "run", "x", "--", "y");
+        assertThat(archiveIn("ArchiveClassesAtExit", second)).isEqualTo(made);
+        assertThat(Path.of(made)).doesNotExist();
+        pretendItLeft(made);
+        assertThat(call(folder, script.toString(), "run", "x", "--", "y").output())
+                .contains("-XX:SharedArchiveFile=", "\n-D" + MARK + "=\n");
+        try (Stream<Path> left = Files.list(Path.of(made).resolveSibling(""))) {
+            assertThat(left).hasSize(1);
+        }
+    }
+
+    @Test
+    void theMarkOfAnArchiveIsMadeWhenACommandHasRun() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        useTheRealJvm();
+        Path mark = folder.resolve("mark");
+        String option = "SEMAPHORE_JAVA_OPTS=-D" + MARK + "=" + mark;
+
+        String none = "; [ $? = 5 ]";
+        assertThat(inLocale("\"$0\" --backend 'local:" + folder.resolve("state") + "' run job -- true" + none, option))
+                .contains("job");
+        assertThat(mark).doesNotExist();
+        assertThat(inLocale(runAndThen() + "true", option)).isEmpty();
+        assertThat(mark).exists();
+        // That there is one already, or that none can be made, changes nothing.
+        assertThat(inLocale(runAndThen() + "true", option)).isEmpty();
+    }
+
+    /** A JVM with such an option refuses to make one, and does not start. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "JAVA_TOOL_OPTIONS=-javaagent:x.jar",
+                "JAVA_TOOL_OPTIONS=-Da=b -agentpath:/x.so",
+                "JDK_JAVA_OPTIONS=--limit-modules java.base",
+                "_JAVA_OPTIONS=-Xrunx",
+                "SEMAPHORE_JAVA_OPTS=-Da=b -agentlib:jdwp=server=y",
+            })
+    void noArchiveIsMadeWithAnAgentOrOtherModules(String variable) throws IOException, InterruptedException {
+        pretendItIsBuilt();
+
+        assertThat(call(folder, "env", variable, script.toString(), "run", "x", "--", "y")
+                        .output())
+                .contains(Main.class.getName())
+                .doesNotContain(".jsa");
+    }
+
+    /** A JVM that cannot write all of it ends with 1, whatever the command ended with. */
+    @Test
+    void noArchiveIsMadeWhereItMayFindNoRoom() throws IOException, InterruptedException {
+        pretendItIsBuilt();
+        writeProgram(
+                "full/df",
+                "#!/bin/sh\necho 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/a b 264212084 264204084 8000 99% /mnt'\n");
+
+        assertThat(call(folder, "sh", "-c", "ulimit -f 64; exec \"$0\" run x -- y", script.toString())
+                        .output())
+                .contains(Main.class.getName())
+                .doesNotContain(".jsa");
+        assertThat(call(folder, "sh", "-c", "PATH=" + folder + "/full:$PATH exec \"$0\" run x -- y", script.toString())
+                        .output())
+                .contains(Main.class.getName())
+                .doesNotContain(".jsa");
+        assertThat(call(folder, script.toString(), "run", "x", "--", "y").output())
+                .contains("ArchiveClassesAtExit");
     }
 
     @Test

@@ -144,7 +144,7 @@ final class ConsulSession implements BackendSession {
     public void close() {
         watcher.stop();
         // A slot whose session has ended is free, whatever the list says.
-        calls.destroyAll(pool.close(), operations.end());
+        calls.destroyRest(pool.close(), operations.end());
     }
 
     @Override

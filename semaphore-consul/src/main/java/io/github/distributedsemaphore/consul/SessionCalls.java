@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -45,6 +46,9 @@ final class SessionCalls {
     private final String body;
     private final long ttlNanos;
     private final SideBySide sideBySide;
+
+    /** Sessions that were to end and may be alive, and since when: their slots are taken until they lapse. */
+    private final Map<String, Long> unended = new ConcurrentHashMap<>();
 
     SessionCalls(ConsulHttp http, String name, String subject, ConsulSettings settings, SideBySide sideBySide) {
         this.http = http;
@@ -203,7 +207,20 @@ final class SessionCalls {
      */
     boolean destroy(String id, Deadline end) {
         long start = System.nanoTime();
-        return tryDestroy(id, end) || (System.nanoTime() - start < AT_ONCE_NANOS && tryDestroy(id, end));
+        noteUnended(id);
+        boolean ended = tryDestroy(id, end) || (System.nanoTime() - start < AT_ONCE_NANOS && tryDestroy(id, end));
+        if (ended) {
+            unended.remove(id);
+        }
+        return ended;
+    }
+
+    /** Noted before the request: whatever becomes of that, {@link #destroyRest} knows of it. */
+    private void noteUnended(String id) {
+        long now = System.nanoTime();
+        // Consul takes twice the time to live, and as much again after a change of leader.
+        unended.values().removeIf(since -> now - since > 4 * ttlNanos);
+        unended.put(id, now);
     }
 
     private boolean tryDestroy(String id, Deadline end) {
@@ -230,6 +247,7 @@ final class SessionCalls {
         AtomicBoolean answers = new AtomicBoolean(true);
         sideBySide.forEach(ids, id -> {
             if (!answers.get()) {
+                noteUnended(id);
                 return;
             }
             if (destroy(id, end)) {
@@ -239,6 +257,13 @@ final class SessionCalls {
             }
         });
         return ended;
+    }
+
+    /** Ends sessions, and then those whose end the server has not confirmed before. */
+    void destroyRest(Collection<String> ids, Deadline end) {
+        Set<String> rest = new LinkedHashSet<>(ids);
+        rest.addAll(unended.keySet());
+        destroyAll(rest, end);
     }
 
     /**

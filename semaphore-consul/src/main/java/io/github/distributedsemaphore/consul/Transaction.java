@@ -150,7 +150,11 @@ final class Transaction {
     private static Map<String, Long> indexes(String body) {
         Map<String, Long> indexes = new HashMap<>();
         JsonElement results = Json.parse(body).getAsJsonObject().get("Results");
-        if (results != null && results.isJsonArray()) {
+        // Consul names them also where there are none. What stands between may answer 200 with something else.
+        if (results == null) {
+            throw new IllegalStateException("it has no results");
+        }
+        if (results.isJsonArray()) {
             for (JsonElement result : results.getAsJsonArray()) {
                 JsonObject written = result.getAsJsonObject().getAsJsonObject("KV");
                 indexes.put(Json.text(written, "Key"), Json.number(written, "ModifyIndex"));

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.Deadline;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.SemaphoreException;
 import io.github.distributedsemaphore.consul.net.ConsulHttp;
 import io.github.distributedsemaphore.spi.BackendSession;
@@ -236,6 +237,38 @@ class GraceTest {
             assertThatThrownBy(() -> calls.renew(session, operations.end()))
                     .isInstanceOf(BackendUnavailableException.class);
             assertThat(session.confirmedNanos()).isZero();
+        }
+    }
+
+    /** Such as that of a gateway during maintenance. Consul answers every transaction with results, though they may be none. */
+    @Test
+    void anAnswerWithoutResultsDoesNotSayThatATransactionWasDone() {
+        try (StubServer stub = StubServer.answering("{\"status\":\"maintenance\"}");
+                ConsulHttp operations = http(stub.address(), Duration.ofSeconds(4), 2)) {
+            Transaction.Outcome outcome = new Transaction().delete(name).send(operations, operations.end());
+            assertThat(outcome.status()).isEqualTo(Transaction.Status.UNKNOWN);
+        }
+    }
+
+    /** Or else its slot would stay taken for up to twice the time to live. */
+    @Test
+    void aSessionWhoseEndWasNotConfirmedEndsByTheClose() {
+        create();
+        try (StubServer silent = StubServer.silent();
+                BrokenLink link = new BrokenLink(server.address());
+                ConsulHttp operations = http(link.address(), Duration.ofSeconds(1), 2);
+                ConsulHttp watches = http(silent.address(), ConsulBackend.WATCH_ANSWER, 2)) {
+            BackendSession session =
+                    new ConsulSession(operations, watches, settings(link.address(), "none"), name, losses);
+            Hold hold = takeOne(session);
+            String entry = name + "/" + server.holders(name).get(0);
+            server.put(name + "/.lock", "garbage");
+            link.loseRequestsTo("PUT /v1/session/destroy");
+            assertThatThrownBy(() -> giveBack(session, hold)).isInstanceOf(OutcomeUnknownException.class);
+            assertThat(server.keys()).contains(entry);
+            link.loseRequestsTo(null);
+            session.close();
+            assertThat(server.keys()).doesNotContain(entry);
         }
     }
 

@@ -11,6 +11,9 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.CertificateException;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.sql.SQLRecoverableException;
+import java.sql.SQLTransientConnectionException;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -168,15 +171,26 @@ enum Dialect {
         return state(e).equals("25006") || READ_ONLY_IN_MARIADB.contains(e.getErrorCode());
     }
 
-    /** Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. */
+    /**
+     * Whether nobody knows what became of the request: there is no answer, or the last word of a server that ends. MariaDB's driver for
+     * several hosts connects again by itself, and then gives a state of class 25: only the type says that the connection failed.
+     */
     static boolean endsConnection(SQLException e) {
         String state = state(e);
-        return state.startsWith("08")
+        return isConnectionFailure(e)
+                || state.startsWith("08")
                 || state.equals(COMPLETION_UNKNOWN)
                 || state.startsWith("57P")
                 || state.startsWith("58")
                 || state.startsWith("XX")
                 || ENDS_CONNECTION_TO_H2.contains(state);
+    }
+
+    /** By the types that JDBC has for it, whatever the state. */
+    private static boolean isConnectionFailure(SQLException e) {
+        return e instanceof SQLTransientConnectionException
+                || e instanceof SQLNonTransientConnectionException
+                || e instanceof SQLRecoverableException;
     }
 
     private static boolean isUntrusted(SQLException e) {
@@ -208,8 +222,17 @@ enum Dialect {
      */
     static SemaphoreException refused(@Nullable Throwable failure, String where) {
         SQLException e = failure instanceof SQLException said ? said : new SQLException(failure);
-        SemaphoreException noAccess = noAccess(e, where);
+        SemaphoreException noAccess = noAccess(innermost(e), where);
         return noAccess != null ? noAccess : new BackendUnavailableException(said(e, where), e);
+    }
+
+    /** What the driver says: a pool wraps it in words of its own, with its state and without its number. */
+    private static SQLException innermost(SQLException e) {
+        SQLException found = e;
+        for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+            found = cause instanceof SQLException said ? said : found;
+        }
+        return found;
     }
 
     /**

@@ -101,7 +101,8 @@ final class JdbcStore implements CasStore {
                 createTable(connection);
                 return write(connection, change);
             }
-            if (!Dialect.isConflict(e)) {
+            // A row that was known is gone with its table.
+            if (!Dialect.isConflict(e) && !Dialect.isMissingTable(e)) {
                 throw e;
             }
         }

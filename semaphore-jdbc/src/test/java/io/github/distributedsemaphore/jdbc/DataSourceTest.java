@@ -4,14 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendAccessException;
 import io.github.distributedsemaphore.BackendUnavailableException;
+import io.github.distributedsemaphore.NoSuchSemaphoreException;
+import io.github.distributedsemaphore.OutcomeUnknownException;
 import io.github.distributedsemaphore.Permit;
+import io.github.distributedsemaphore.ReleaseOutcome;
 import io.github.distributedsemaphore.SemaphoreClient;
+import io.github.distributedsemaphore.Verification;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.sql.SQLTransientConnectionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** A pool of the application gets each connection back that it lends, also one that is broken. */
@@ -37,10 +43,11 @@ class DataSourceTest {
     private final AtomicInteger lent = new AtomicInteger();
     private boolean isGone;
     private volatile @Nullable SQLException atClose;
+    private volatile @Nullable SQLException afterExecute;
     private volatile boolean isClosedFails;
     private final AtomicInteger refusals = new AtomicInteger();
     private volatile String refused = "";
-    private volatile int refusedWith;
+    private volatile SQLException refusal = new SQLException("refused");
 
     private DataSource pool() {
         PGSimpleDataSource database = new PGSimpleDataSource();
@@ -68,7 +75,7 @@ class DataSourceTest {
                         whenClosed.run();
                     }
                     if (name.equals(refused) && refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-                        throw new SQLException("refused", "42000", refusedWith);
+                        throw refusal;
                     }
                     if (name.equals("isClosed") && isClosedFails) {
                         throw new SQLException("nobody knows", "HY000");
@@ -80,6 +87,9 @@ class DataSourceTest {
                         Object result = method.invoke(target, arguments);
                         if (name.equals("close") && target instanceof PreparedStatement && atClose != null) {
                             throw atClose;
+                        }
+                        if (name.equals("execute") && target instanceof PreparedStatement && afterExecute != null) {
+                            throw afterExecute;
                         }
                         return name.equals("getConnection") && result instanceof Connection connection
                                 ? lend(connection)
@@ -158,39 +168,84 @@ class DataSourceTest {
     void whatIsRefusedForAWhileSaysNothingOfTheTable(String call, int code) throws InterruptedException {
         try (SemaphoreClient client = client()) {
             client.admin().create("jobs", 1);
-            refusedWith = code;
-            refused = call;
-            refusals.set(Integer.MAX_VALUE);
-            assertThatThrownBy(() -> client.semaphore("jobs").tryAcquire())
-                    .isInstanceOf(BackendUnavailableException.class);
-            refusals.set(3);
-            client.semaphore("jobs").acquire(Duration.ofSeconds(20)).close();
-            assertThat(refusals).hasValue(0);
+            assertIsTriedAgain(client, call, new SQLException("refused", "42000", code));
         } finally {
             server.execute("DROP TABLE IF EXISTS counted");
         }
     }
 
-    /** That of a conflict, that of a failure, and none at all, which stands for an unknown outcome. */
+    private void assertIsTriedAgain(SemaphoreClient client, String call, SQLException failure)
+            throws InterruptedException {
+        refusal = failure;
+        refused = call;
+        refusals.set(Integer.MAX_VALUE);
+        assertThatThrownBy(() -> client.semaphore("jobs").tryAcquire()).isInstanceOf(BackendUnavailableException.class);
+        refusals.set(3);
+        client.semaphore("jobs").acquire(Duration.ofSeconds(20)).close();
+        assertThat(refusals).hasValue(0);
+    }
+
+    /** HikariCP has words of its own, the state of the driver and no number. */
+    private static SQLException pooled(String message, int code) {
+        SQLException drivers = new SQLNonTransientConnectionException(message, "08004", code);
+        return new SQLTransientConnectionException("no connection is available", "08004", drivers);
+    }
+
+    /** MariaDB's driver, and PostgreSQL's. */
     @ParameterizedTest
-    @ValueSource(strings = {"40001", "HY000", ""})
-    void aChangeWhoseStatementDoesNotCloseWasMade(String state) {
+    @CsvSource({"Too many connections, 1040", "The server does not support SSL., 0"})
+    void whatAPoolIsRefusedForAWhileIsNoWrongPassword(String message, int code) throws InterruptedException {
         try (SemaphoreClient client = client()) {
-            client.admin().create("first", 1);
-            atClose = new SQLException("the statement does not close", state.isEmpty() ? null : state);
-            assertThat(client.admin().create("jobs", 1)).isTrue();
+            client.admin().create("jobs", 1);
+            assertIsTriedAgain(client, "getConnection", pooled(message, code));
         } finally {
             server.execute("DROP TABLE IF EXISTS counted");
         }
-        assertThat(lent).hasValue(0);
     }
 
     @Test
-    void aChangeWasMadeWhoseConnectionDoesNotSayWhetherItIsClosed() {
+    void thatAPoolHasNoPasswordIsToldInTheWordsOfTheDriver() {
         try (SemaphoreClient client = client()) {
-            isClosedFails = true;
-            assertThat(client.admin().create("jobs", 1)).isTrue();
+            refusal = pooled("no password was provided", 0);
+            refused = "getConnection";
+            refusals.set(Integer.MAX_VALUE);
+            assertThatThrownBy(() -> client.admin().create("jobs", 1))
+                    .isInstanceOf(BackendAccessException.class)
+                    .hasMessageContaining("no password was provided");
+        }
+    }
+
+    /** MariaDB's driver has connected to another host by itself, and does not know what became of the statement. */
+    @Test
+    void aChangeOfUnknownOutcomeIsToldAsSuchWhateverItsState() {
+        try (SemaphoreClient client = client()) {
+            client.admin().create("first", 1);
+            afterExecute = new SQLTransientConnectionException("Driver has reconnect connection", "25S03");
+            assertThatThrownBy(() -> client.admin().create("jobs", 1)).isInstanceOf(OutcomeUnknownException.class);
+            afterExecute = null;
+            assertThat(client.admin().describe("jobs")).isPresent();
             assertThat(lent).hasValue(0);
+        } finally {
+            server.execute("DROP TABLE IF EXISTS counted");
+        }
+    }
+
+    /** Each client knows a row, and learns by a change that the table is gone. */
+    @Test
+    void aTableThatIsDroppedTakesItsSemaphoresAlong() throws InterruptedException {
+        try (SemaphoreClient asks = client();
+                SemaphoreClient releases = client();
+                SemaphoreClient renews = client()) {
+            asks.admin().create("jobs", 3);
+            asks.semaphore("jobs").acquire().close();
+            Permit released = releases.semaphore("jobs").acquire();
+            Permit renewed = renews.semaphore("jobs").acquire();
+            server.execute("DROP TABLE counted");
+
+            assertThat(released.release()).isEqualTo(ReleaseOutcome.WAS_LOST);
+            assertThatThrownBy(() -> asks.semaphore("jobs").tryAcquire()).isInstanceOf(NoSuchSemaphoreException.class);
+            await("the next renewal tells").atMost(Duration.ofSeconds(6)).until(() -> !renewed.isValid());
+            assertThat(renewed.verify()).isEqualTo(Verification.LOST);
         } finally {
             server.execute("DROP TABLE IF EXISTS counted");
         }

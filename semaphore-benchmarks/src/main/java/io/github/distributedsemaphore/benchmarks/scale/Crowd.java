@@ -42,6 +42,8 @@ public final class Crowd implements AutoCloseable {
     private final LongAdder grants = new LongAdder();
     private final AtomicLong longestWait = new AtomicLong();
     private final Map<String, LongAdder> failures = new ConcurrentSkipListMap<>();
+    /** Since when those wait that do, in nanoseconds; kept when an acquire fails. */
+    private final Map<DistributedSemaphore, Long> begun = new ConcurrentHashMap<>();
     /** Those that were granted nothing since it was filled. */
     private final Set<DistributedSemaphore> waiting = ConcurrentHashMap.newKeySet();
 
@@ -111,7 +113,7 @@ public final class Crowd implements AutoCloseable {
         return (System.nanoTime() - nanos) / 1e9;
     }
 
-    private void gather(int number) throws InterruptedException {
+    void gather(int number) throws InterruptedException {
         long memory = ScaleFigures.memory();
         long start = System.nanoTime();
         for (int i = 0; i < number; i++) {
@@ -138,11 +140,13 @@ public final class Crowd implements AutoCloseable {
         }
     }
 
-    private void goRound() throws InterruptedException {
+    void goRound() throws InterruptedException {
         ServerUse busy = figures.use(() -> {
             grants.reset();
             longestWait.set(0);
         });
+        long now = System.nanoTime();
+        begun.values().forEach(start -> longestWait.accumulateAndGet(now - start, Math::max));
         long granted = grants.sum();
         figures.add("grants a second, held for 10 ms", (double) granted / figures.seconds());
         figures.add("requests for each grant", granted == 0 ? Double.NaN : (double) busy.commands() / granted);
@@ -174,7 +178,7 @@ public final class Crowd implements AutoCloseable {
     }
 
     private void takeTurns(DistributedSemaphore semaphore) {
-        long start = System.nanoTime();
+        long start = begun.computeIfAbsent(semaphore, unused -> System.nanoTime());
         CompletableFuture<?> unusedTurn = semaphore.acquireAsync().whenComplete((permit, failure) -> {
             if (failure != null) {
                 if (goingOn) {
@@ -184,6 +188,7 @@ public final class Crowd implements AutoCloseable {
                 }
                 return;
             }
+            begun.remove(semaphore);
             longestWait.accumulateAndGet(System.nanoTime() - start, Math::max);
             grants.increment();
             waiting.remove(semaphore);
@@ -203,6 +208,6 @@ public final class Crowd implements AutoCloseable {
         goingOn = false;
         timer.shutdownNow();
         first.close();
-        clients.close();
+        clients.die(all);
     }
 }

@@ -156,6 +156,9 @@ final class GuardedRun {
         } catch (SemaphoreException e) {
             ErrorLine.print(
                     err, name + ": the command ended, but its slot may stay taken for a while: " + e.getMessage());
+            // The failure of one slot hides what was found of the others. A second release asks nobody, and tells what
+            // is lost.
+            wasLost |= group.permits().stream().anyMatch(permit -> permit.release() == ReleaseOutcome.WAS_LOST);
         }
         if (!wasLost) {
             return code;

@@ -15,7 +15,10 @@ import io.github.distributedsemaphore.cli.common.Terminal;
 import io.github.distributedsemaphore.spi.HolderInfo;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import io.github.distributedsemaphore.spi.support.Durations;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -71,6 +74,9 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration AWAY = Duration.ofSeconds(30);
 
     private static final Duration RETRY = Duration.ofMillis(250);
+
+    /** Names the file by which {@code bin/semaphore} knows that the archive of this JVM's classes has those of a run; may be empty. */
+    private static final String RAN = "io.github.distributedsemaphore.cli.ran";
 
     @ParentCommand
     private SemaphoreCommand semaphore;
@@ -135,12 +141,25 @@ public final class RunCommand implements Callable<Integer> {
             try (PermitGroup held = acquire(client).orElseThrow(this::noSlotInTime)) {
                 List<Integer> slots = held.permits().stream().map(Permit::slot).toList();
                 List<Path> locks = SlotLocks.of(semaphore.backend(), name, slots);
-                return new GuardedRun(
+                int code = new GuardedRun(
                                 name, held, locks, signals, spec.commandLine().getErr(), atLeast)
                         .run(command);
+                noteRun();
+                return code;
             } catch (InterruptedException e) {
                 return signals.exitCodeOfFirst();
             }
+        }
+    }
+
+    private static void noteRun() {
+        String file = System.getProperty(RAN, "");
+        try {
+            if (!file.isEmpty()) {
+                Files.createFile(Path.of(file));
+            }
+        } catch (IOException | InvalidPathException e) {
+            // Then the archive is not used, and a later run makes another one.
         }
     }
 

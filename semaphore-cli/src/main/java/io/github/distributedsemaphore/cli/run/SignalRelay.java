@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,11 +18,14 @@ final class SignalRelay implements AutoCloseable {
     /** The numbers that Linux, macOS and the BSDs share. */
     private static final Map<String, Integer> NUMBERS = Map.of("HUP", 1, "INT", 2, "TERM", 15);
 
+    /** Package-private for a test that holds it as a start does. */
+    final ReentrantLock lock = new ReentrantLock();
+
     private final Thread waiter;
+    private final BooleanSupplier isForeground;
     private final List<Signals.Registration> registrations = new ArrayList<>();
-    private final ReentrantLock lock = new ReentrantLock();
     private @Nullable String first;
-    private @Nullable ChildProcess child;
+    private volatile @Nullable ChildProcess child;
     private boolean wasSignalled;
 
     /**
@@ -30,7 +34,12 @@ final class SignalRelay implements AutoCloseable {
      * @param waiter the thread that waits for a slot, to be interrupted by a signal
      */
     SignalRelay(Thread waiter) {
+        this(waiter, Terminal::isForeground);
+    }
+
+    SignalRelay(Thread waiter, BooleanSupplier isForeground) {
         this.waiter = waiter;
+        this.isForeground = isForeground;
     }
 
     /** Takes the signals over until {@link #close}. Call once. */
@@ -38,12 +47,15 @@ final class SignalRelay implements AutoCloseable {
         NUMBERS.keySet().forEach(name -> registrations.add(Signals.handle(name, () -> received(name))));
     }
 
-    private void received(String name) {
+    void received(String name) {
+        // Before the lock, which a start keeps until the command is there.
+        boolean mayBeMissed = child == null;
         lock.lock();
         try {
-            if (child != null) {
+            ChildProcess running = child;
+            if (running != null) {
                 wasSignalled = true;
-                relay(name, child);
+                relay(name, running, mayBeMissed);
             } else if (first == null) {
                 first = name;
                 waiter.interrupt();
@@ -55,10 +67,10 @@ final class SignalRelay implements AutoCloseable {
         }
     }
 
-    private static void relay(String name, ChildProcess child) {
+    private void relay(String name, ChildProcess child, boolean mayBeMissed) {
         // The terminal sends a Ctrl-C to the whole foreground group, so the command has it already; many programs
-        // take a second one for "at once, without cleaning up".
-        if (!name.equals("INT") || !Terminal.isForeground()) {
+        // take a second one for "at once, without cleaning up". While it starts, two are better than none.
+        if (mayBeMissed || !name.equals("INT") || !isForeground.getAsBoolean()) {
             child.signal(name);
         }
     }

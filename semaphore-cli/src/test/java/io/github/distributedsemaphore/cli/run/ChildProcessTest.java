@@ -52,6 +52,28 @@ final class ChildProcessTest {
         }
     }
 
+    /** Of the terminal's group, the command was not yet part of it when the terminal sent it. */
+    @Test
+    void anInterruptThatComesBeforeTheCommandIsThereReachesItInTheForegroundToo()
+            throws IOException, InterruptedException {
+        try (SignalRelay signals = new SignalRelay(Thread.currentThread(), () -> true);
+                ChildProcess child = shell("trap 'exit 9' INT; echo > ready; while :; do sleep 0.01; done")) {
+            Thread early = new Thread(() -> signals.received("INT"));
+            signals.lock.lock();
+            try {
+                early.start();
+                await().until(() -> signals.lock.hasQueuedThread(early));
+                assertThat(signals.startAndRelayTo(child)).isTrue();
+                awaitFile("ready");
+            } finally {
+                signals.lock.unlock();
+            }
+            early.join();
+
+            assertThat(child.exited()).succeedsWithin(Duration.ofSeconds(30)).isEqualTo(9);
+        }
+    }
+
     @Test
     void aSignalToACommandThatHasEndedDoesNothing() throws IOException, InterruptedException {
         try (ChildProcess child = shell("true")) {

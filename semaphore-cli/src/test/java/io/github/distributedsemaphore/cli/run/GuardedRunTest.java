@@ -181,6 +181,27 @@ final class GuardedRunTest {
         assertThat(run.err()).contains("stay taken", "before the command ended");
     }
 
+    @Test
+    void aLossThatTheReleaseFindsIsNotForgottenIfTheReleaseOfAnotherPermitFails()
+            throws IOException, InterruptedException {
+        StringWriter err = new StringWriter();
+        try (SignalRelay signals = new SignalRelay(Thread.currentThread());
+                SemaphoreClient client = SemaphoreClient.connect("scripted:?loseOn=" + folder.resolve("lose"));
+                PermitGroup held = client.semaphore("job").acquire(1)) {
+            // A release of the group that fails tells nothing else. A second one of a lost permit does.
+            Permit lost = instead(Permit.class, held.permits().get(0), "release", unused -> ReleaseOutcome.WAS_LOST);
+            PermitGroup two = instead(PermitGroup.class, held, "permits", unused -> List.of(lost, lost));
+            PermitGroup failing = instead(PermitGroup.class, two, "release", unused -> {
+                throw new OutcomeUnknownException("no answer", null);
+            });
+            GuardedRun run =
+                    new GuardedRun("job", failing, List.of(), signals, new PrintWriter(err, true), Duration.ZERO);
+
+            assertThat(run.run(List.of("true"))).isEqualTo(ExitCodes.PERMIT_LOST);
+        }
+        assertThat(err.toString()).contains("stay taken", "before the command ended");
+    }
+
     /** The same permits, whose listeners learn of a loss two seconds after it, when the command has ended. */
     private PermitGroup toldLate(PermitGroup group) {
         List<Permit> permits = group.permits().stream()
