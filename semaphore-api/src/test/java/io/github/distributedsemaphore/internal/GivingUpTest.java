@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -347,10 +348,16 @@ class GivingUpTest {
     @Test
     void aGrantToAFutureThatDoesNotWaitIsGivenBackIfItArrivesTooLate() {
         Stage stage = new Stage(1);
-        stage.after("exchange", () -> stage.environment.freeze(Stage.LEASE.toNanos()));
+        AtomicBoolean paused = new AtomicBoolean();
         CompletableFuture<Permit> attempt = stage.semaphore.acquireAsync(Duration.ZERO);
+        stage.environment.beforeEachTask(() -> {
+            if (stage.free() == 0 && paused.compareAndSet(false, true)) {
+                stage.environment.freeze(Stage.LEASE.toNanos());
+            }
+        });
         stage.settle();
         assertThatThrownBy(attempt::join).hasMessageContaining("too late");
+        assertThat(paused).isTrue();
         assertThat(stage.free()).isEqualTo(1);
     }
 
