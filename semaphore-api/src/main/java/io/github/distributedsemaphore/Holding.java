@@ -24,6 +24,10 @@ public interface Holding extends AutoCloseable {
      * whatever the backend would say later. Where the backend takes a slot earlier because of a {@linkplain
      * Guarantees#exposure fault}, this is false within {@link Guarantees#lossNoticeBound}.
      *
+     * <p>Validity is counted by {@link System#nanoTime}. While a whole machine is suspended, that clock stands still on Linux and on
+     * macOS, and the leases at the backend go on. After that this may be true until the next renewal although another client has the
+     * slot. Only the {@linkplain Fence fence} protects a resource then.
+     *
      * @return true only if nobody else can have one of the slots now, but for the exposure to such a fault
      */
     boolean isValid();

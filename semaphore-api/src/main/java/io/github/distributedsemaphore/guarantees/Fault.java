@@ -4,7 +4,10 @@ package io.github.distributedsemaphore.guarantees;
 public enum Fault {
     /** The holder's process dies. */
     CLIENT_CRASH,
-    /** The holder's process is stopped for longer than its permit is valid, and goes on. */
+    /**
+     * The holder's process is stopped for longer than its permit is valid, and goes on. The clock of {@link System#nanoTime} goes on
+     * meanwhile: that of a suspended machine may not.
+     */
     CLIENT_PAUSE,
     /** The link between holder and backend is cut or stalls. */
     LINK_CUT,

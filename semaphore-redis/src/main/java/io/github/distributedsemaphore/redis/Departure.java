@@ -66,6 +66,11 @@ final class Departure {
     /** The end of a session in order: everything that is stored of it goes, in one transaction. */
     void sayGoodbye(Deadline deadline) {
         View view = wire.rearm(0, deadline);
+        if (!view.isMember() && reconciliation.isDue()) {
+            // The transaction with which it begins to live may be under way, and would take a slot for nobody.
+            boolean unused = reconciliation.outlive(deadline);
+            view = wire.rearm(0, deadline);
+        }
         boolean left = false;
         while (view.isMember() && !left) {
             CommandBatch batch = new CommandBatch().multi();

@@ -174,6 +174,16 @@ class UnknownOutcomeTest {
     }
 
     @Test
+    void theFirstTransactionOfASessionThatComesAfterItsCloseTakesNothing() {
+        session.exchange(request(List.of()));
+        relay.keepRequests();
+        assertThatThrownBy(() -> session.exchange(request(List.of(), 1))).isInstanceOf(OutcomeUnknownException.class);
+        session.close();
+        deliverAndAwaitIt();
+        assertThat(held()).isZero();
+    }
+
+    @Test
     void aReleaseThatComesAfterItWasResolvedFreesNobodyElsesSlot() {
         Hold hold = takeOne(session);
         relay.keepRequests();

@@ -64,7 +64,13 @@ public final class RedisChannels implements AutoCloseable {
             List<String> channels,
             AtomicInteger open,
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> first,
-            CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {}
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {
+        /** It may have ended before anybody listened for its end. */
+        boolean isOver() {
+            return ready.isCompletedExceptionally()
+                    || (ready.isDone() && !ready.join().isOpen());
+        }
+    }
 
     public RedisChannels(RedisConnections connections) {
         this.connections = connections;
@@ -206,7 +212,7 @@ public final class RedisChannels implements AutoCloseable {
         lock.lock();
         try {
             Connecting known = connecting;
-            if (known == null || known.ready.isCompletedExceptionally()) {
+            if (known == null || known.isOver()) {
                 CompletableFuture<StatefulRedisPubSubConnection<String, String>> first = new CompletableFuture<>();
                 known = new Connecting(new ArrayList<>(), new AtomicInteger(), first, first.thenApply(this::prepare));
                 connecting = known;

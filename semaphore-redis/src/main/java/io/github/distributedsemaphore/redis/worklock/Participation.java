@@ -314,9 +314,14 @@ final class Participation<E extends Exception> {
         return newest;
     }
 
-    /** After a lost answer the marker may be our own, and what that replaced is lost too. Before the lock timeout it is no other's. */
+    /**
+     * After a lost answer the marker may be our own, and what that replaced is lost too. Before the lock timeout it is not that of a
+     * later attempt. An earlier one may be recorded at any time, so only the first attempt can be sure.
+     */
     private static boolean isOwn(Value before, WorkAttempt attempt) {
-        return before.kind() == Value.Kind.DONE && !attempt.remaining().isZero();
+        return before.kind() == Value.Kind.DONE
+                && attempt.number() == 1
+                && !attempt.remaining().isZero();
     }
 
     private static String change(Value before) {

@@ -60,8 +60,8 @@ public final class WorkAttempt {
      * thread that calls this.
      *
      * @return true if this was still the newest attempt; false if another worker had begun the next one, or the job was
-     *     recorded as finished before, so that the work may have been done twice. False too if that is not known, because an
-     *     answer was lost and the lock timeout has passed
+     *     recorded as finished before, so that the work may have been done twice. False too if that is not known: an answer was
+     *     lost, and this was not the first attempt or the lock timeout has passed
      * @throws BackendUnavailableException if the server could not be reached: nothing is recorded, and the other workers
      *     will take over
      * @throws OutcomeUnknownException if the answer was lost: it may or may not be recorded

@@ -208,6 +208,14 @@ class WireTest {
         assertThat(recorded(late, () -> workers.commands().set(key, "2"))).isFalse();
     }
 
+    /** An earlier attempt, which took longer, may have recorded the end meanwhile. */
+    @Test
+    void afterALostAnswerOnlyTheFirstAttemptIsSureThatItIsTheNewest() throws InterruptedException {
+        workers.commands().set(key, "1");
+        assertThat(recorded(Duration.ZERO, () -> workers.commands().set(key, "DONE")))
+                .isFalse();
+    }
+
     /** The end was recorded, and "nothing is recorded" was said. */
     @Test
     void afterALostAnswerNothingIsCertainAnyMore() throws InterruptedException {
