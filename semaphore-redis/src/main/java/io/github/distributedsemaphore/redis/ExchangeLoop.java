@@ -256,20 +256,47 @@ final class ExchangeLoop {
 
     /** The first in the queue hear of what became free, unless they did so with the transaction. */
     void hint(Attempt attempt, View view) {
-        int free = freeForOthers(attempt, view);
-        if (free > 0 && planner.othersWait(view)) {
-            CommandBatch batch = new CommandBatch();
+        if (planner.othersWait(view)) {
             List<String> first = view.others(liveness.client()).stream()
-                    .limit(free)
+                    .limit(freeForOthers(attempt, view))
                     .filter(waiter -> !attempt.served().contains(waiter))
                     .toList();
-            first.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
-            attempt.hinted(first);
-            wire.tell(batch);
+            call(first, attempt);
+            call(nextCalled(attempt, view), attempt);
         }
         if (attempt.hasHinted()) {
             wire.queueMoves();
         }
+    }
+
+    private void call(List<String> waiters, Attempt attempt) {
+        if (!waiters.isEmpty()) {
+            CommandBatch batch = new CommandBatch();
+            waiters.forEach(waiter -> batch.add(RedisVerb.PUBLISH, layout.channelOf(waiter), Ledger.Offer.HINT));
+            attempt.hinted(waiters);
+            wire.tell(batch);
+        }
+    }
+
+    /**
+     * As many clients are called as slots became free, and what is too little for one of them may be enough for the next. So a client that
+     * was called and is refused passes the call on, once, and only to a client behind it: no two call each other. One that leaves
+     * what is free to those before it keeps the call, for it looks again soon.
+     */
+    private List<String> nextCalled(Attempt attempt, View view) {
+        if (!attempt.isForWaiters()
+                || !attempt.hasRefused()
+                || attempt.isLeftToOthers()
+                || !view.slotsRead()
+                || view.free().isEmpty()
+                || !ledger.takeCall()) {
+            return List.of();
+        }
+        return view.others(liveness.client()).stream()
+                .skip(view.ahead(liveness.client()).size())
+                .filter(waiter -> !attempt.served().contains(waiter))
+                .limit(1)
+                .toList();
     }
 
     /** Two releases may both have told the first in the queue, which takes one slot and passes the other on. */

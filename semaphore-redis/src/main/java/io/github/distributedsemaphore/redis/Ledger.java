@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What one session holds, what it owes and what it was offered: the only place where that is kept.
  *
- * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove}, {@link #offer} and
- * {@link #owesAnything}, which any thread may call.
+ * <p>For the thread that does an exchange, but for {@link #holds}, {@link #holdOf}, {@link #remove}, {@link #offer}, {@link #called}
+ * and {@link #owesAnything}, which any thread may call.
  */
 final class Ledger {
     private static final int REMEMBERED = 16;
@@ -86,6 +86,9 @@ final class Ledger {
     private final Map<Integer, Long> lastEpochs = new HashMap<>();
 
     private volatile boolean listening;
+
+    /** Whether this session heard that something may be free, and has told no other of it. */
+    private volatile boolean called;
 
     /** Whether something was found to be lost outside of an exchange. */
     private volatile boolean suspicious;
@@ -188,6 +191,18 @@ final class Ledger {
 
     boolean isListening() {
         return listening;
+    }
+
+    /** Another client has said that something may be free. */
+    void called() {
+        called = true;
+    }
+
+    /** Whether one has said so since this was asked last. */
+    boolean takeCall() {
+        boolean heard = called;
+        called = false;
+        return heard;
     }
 
     /** Another client has moved a slot into this session's set. */

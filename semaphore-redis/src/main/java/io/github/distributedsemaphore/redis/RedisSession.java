@@ -291,6 +291,8 @@ final class RedisSession implements BackendSession {
         Ledger.Offer offer = Ledger.Offer.parse(message);
         if (offer != null) {
             liveness.ledger().offer(offer);
+        } else {
+            liveness.ledger().called();
         }
         hint(message);
         if (offer != null && liveness.ledger().hasOffers()) {

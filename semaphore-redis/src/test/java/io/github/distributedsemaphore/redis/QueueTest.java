@@ -23,7 +23,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -214,20 +213,33 @@ class QueueTest {
     @Test
     void whoWantsTwoDoesNotTakeTheOneThatIsLeftOfThoseItWasToldOf() {
         List<Hold> holds = takeHolds(holder, 2);
-        BackendSession waiter = redis.session("jobs");
-        assertThat(Redis.await(waiter, 2).answers()).containsExactly(Answer.FULL);
-        AtomicInteger hints = new AtomicInteger();
-        BackendSession.Watch watch = waiter.watch(hints::incrementAndGet);
+        Redis.Waiting waiter = redis.waiting("jobs", 2);
         holds.forEach(hold -> giveBack(holder, hold));
-        await().until(() -> hints.get() == 2);
+        await().until(() -> waiter.hints.get() == 2);
         takeHolds(holder, 1);
         Map<String, String> epochs =
                 redis.commands().hgetall(redis.layout("jobs").epochs());
-        assertThat(Redis.await(waiter, 2).answers()).containsExactly(Answer.FULL);
+        assertThat(Redis.await(waiter.session, 2).answers()).containsExactly(Answer.FULL);
         assertThat(redis.commands().hgetall(redis.layout("jobs").epochs()))
                 .as("epochs, which rise with each grant")
                 .isEqualTo(epochs);
-        watch.close();
+        waiter.watch.close();
+    }
+
+    /** Once for each call: or else each look of a client that wants too much would cost the others one. */
+    @Test
+    void whoIsCalledAndWantsMoreThanIsFreeCallsTheNext() {
+        List<Hold> holds = takeHolds(holder, 2);
+        Redis.Waiting first = redis.waiting("jobs", 2);
+        Redis.Waiting second = redis.waiting("jobs");
+        giveBack(holder, holds.get(0));
+        await().until(() -> first.hints.get() > 0);
+        assertThat(Redis.await(first.session, 2).answers()).containsExactly(Answer.FULL);
+        await().until(() -> second.hints.get() > 0);
+        assertThat(Redis.await(first.session, 2).answers()).containsExactly(Answer.FULL);
+        await().until(() -> Redis.await(second.session, 1).answers().get(0) instanceof Answer.Granted);
+        assertThat(second.hints).hasValue(1);
+        assertThat(queued()).isEqualTo(1);
     }
 
     @Test

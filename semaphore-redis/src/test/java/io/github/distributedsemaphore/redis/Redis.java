@@ -162,23 +162,27 @@ final class Redis implements AutoCloseable {
         return session;
     }
 
-    /** A client that waits for one permit, and hears that something may be free. */
+    /** A client that waits, and hears that something may be free. */
     final class Waiting {
         final BackendSession session;
         final AtomicInteger hints = new AtomicInteger();
         final BackendSession.Watch watch;
 
-        private Waiting(String name) {
+        private Waiting(String name, int permits) {
             session = session(name);
-            assertThat(await(session, 1).answers()).containsExactly(Answer.FULL);
+            assertThat(await(session, permits).answers()).containsExactly(Answer.FULL);
             watch = session.watch(hints::incrementAndGet);
             // As the engine does: from now on the queue says that this client listens.
-            assertThat(await(session, 1).answers()).containsExactly(Answer.FULL);
+            assertThat(await(session, permits).answers()).containsExactly(Answer.FULL);
         }
     }
 
     Waiting waiting(String name) {
-        return new Waiting(name);
+        return waiting(name, 1);
+    }
+
+    Waiting waiting(String name, int permits) {
+        return new Waiting(name, permits);
     }
 
     static ExchangeResult ask(BackendSession session, Integer... wants) {

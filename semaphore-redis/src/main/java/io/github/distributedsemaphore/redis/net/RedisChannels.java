@@ -43,6 +43,7 @@ public final class RedisChannels implements AutoCloseable {
     private static final String NOBODYS = "nobody";
 
     private final RedisConnections connections;
+    private final Opening opening;
     private final Map<String, List<Consumer<String>>> listeners = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private @Nullable Connecting connecting;
@@ -64,16 +65,20 @@ public final class RedisChannels implements AutoCloseable {
             List<String> channels,
             AtomicInteger open,
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> first,
-            CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {
-        /** It may have ended before anybody listened for its end. */
-        boolean isOver() {
-            return ready.isCompletedExceptionally()
-                    || (ready.isDone() && !ready.join().isOpen());
-        }
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {}
+
+    /** Opens a connection for channels, without waiting for it. */
+    interface Opening {
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> open(String channel);
     }
 
     public RedisChannels(RedisConnections connections) {
+        this(connections, connections::openPubSub);
+    }
+
+    RedisChannels(RedisConnections connections, Opening opening) {
         this.connections = connections;
+        this.opening = opening;
         connections.afterConnecting(this::probe);
     }
 
@@ -212,7 +217,7 @@ public final class RedisChannels implements AutoCloseable {
         lock.lock();
         try {
             Connecting known = connecting;
-            if (known == null || known.isOver()) {
+            if (known == null || isOver(known.ready)) {
                 CompletableFuture<StatefulRedisPubSubConnection<String, String>> first = new CompletableFuture<>();
                 known = new Connecting(new ArrayList<>(), new AtomicInteger(), first, first.thenApply(this::prepare));
                 connecting = known;
@@ -228,9 +233,15 @@ public final class RedisChannels implements AutoCloseable {
         }
     }
 
+    /** Whether it failed, or its connection ended before {@link #giveUp} could know it. */
+    private static boolean isOver(CompletableFuture<StatefulRedisPubSubConnection<String, String>> ready) {
+        return ready.isCompletedExceptionally()
+                || (ready.isDone() && !ready.join().isOpen());
+    }
+
     private void tryToo(Connecting known, String channel) {
         known.open.incrementAndGet();
-        Future<?> unused = connections.openPubSub(channel).whenComplete((connection, failure) -> {
+        Future<?> unused = opening.open(channel).whenComplete((connection, failure) -> {
             int left = known.open.decrementAndGet();
             if (failure == null && !known.first.complete(connection)) {
                 Future<?> unusedToo = connection.closeAsync();

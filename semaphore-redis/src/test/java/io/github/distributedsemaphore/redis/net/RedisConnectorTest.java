@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.distributedsemaphore.BackendUnavailableException;
 import io.github.distributedsemaphore.redis.RedisServer;
 import io.github.distributedsemaphore.spi.support.BackendUri;
 import java.io.BufferedReader;
@@ -25,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -96,6 +98,28 @@ class RedisConnectorTest {
                         .succeedsWithin(PATIENCE);
                 connection.close();
             });
+        } finally {
+            connections.close();
+        }
+    }
+
+    /** Before anything here heard of its end: it was kept for ever, and all that it was asked failed. */
+    @Test
+    void aConnectionForChannelsThatEndsAtOnceIsReplaced() {
+        RedisConnections connections = connected();
+        AtomicInteger opened = new AtomicInteger();
+        RedisChannels.Opening endsFirst = channel -> connections
+                .openPubSub(channel)
+                .thenCompose(connection -> opened.getAndIncrement() > 0
+                        ? CompletableFuture.completedFuture(connection)
+                        : connection.closeAsync().thenApply(ended -> connection));
+        try (RedisChannels channels = new RedisChannels(connections, endsFirst)) {
+            Consumer<String> listener = message -> {};
+            assertThatThrownBy(() -> channels.listen("any", listener, connections.callDeadline()))
+                    .isInstanceOf(BackendUnavailableException.class);
+
+            channels.listen("any", listener, connections.callDeadline());
+            assertThat(opened).hasValue(2);
         } finally {
             connections.close();
         }
