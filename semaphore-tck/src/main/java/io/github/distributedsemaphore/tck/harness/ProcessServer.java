@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * again. What a product needs beyond that is its command line and a way to see that it serves. Not thread-safe.
  */
 public final class ProcessServer implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration PATIENCE = Duration.ofSeconds(110);
     private static final int LOOK_MILLIS = 20;
     /** The exit status of a process that SIGKILL has ended. */
     private static final int KILLED = 128 + 9;
@@ -118,7 +118,7 @@ public final class ProcessServer implements AutoCloseable {
      *
      * @param command its command line
      * @param serves whether it serves; is asked every 20 ms
-     * @throws IllegalStateException with what the server said, if it ends or does not serve within 90 s
+     * @throws IllegalStateException with what the server said, if it ends or does not serve within 110 s
      * @throws UncheckedIOException if there is no such command
      */
     public void start(List<String> command, BooleanSupplier serves) {
