@@ -75,7 +75,7 @@ class ScaleCommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"redis --settings detection=2s", "postgresql --settings detection=2s"})
+    @ValueSource(strings = {"redis --settings detection=2s", "postgresql --settings detection=4s"})
     void namesWithAHolderEachAreFreeAgainWhenItDies(String server) {
         assertThat(scale(server + " --names 120 --seconds 1"))
                 .as(errors.toString())
