@@ -380,7 +380,7 @@ final class Acquisition {
             }
         }
 
-        /** One attempt is not made twice. Who waits goes on, and if the time is over by now, for a moment. */
+        /** A call that makes one attempt fails. A call that waits asks again, at least once, also if its time is over. */
         private void startAgain() {
             if (once) {
                 fail(notSure());

@@ -111,7 +111,7 @@ class LosingTest {
         assertThat(stage.free()).isEqualTo(2);
     }
 
-    /** Whoever says so first after a long pause: the answer to a renewal, the session that ended, or an abort. */
+    /** After a long pause a renewal, the end of the session or an abort may tell of the loss before the timer does. */
     @Test
     void aPermitThatIsLostAfterItsTimeWasNotRenewedInTime() {
         causeAfterAPause(Stage::takeAsOther);

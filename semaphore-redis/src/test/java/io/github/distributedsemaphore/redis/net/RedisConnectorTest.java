@@ -103,7 +103,7 @@ class RedisConnectorTest {
         }
     }
 
-    /** Before anything here heard of its end: it was kept for ever, and all that it was asked failed. */
+    /** The client has no listener for its end yet. It kept such a connection for ever, and each call on it failed. */
     @Test
     void aConnectionForChannelsThatEndsAtOnceIsReplaced() {
         RedisConnections connections = connected();

@@ -78,9 +78,8 @@ public abstract class LostAdministrationRules {
         admin.describe(name);
         TckRun.Janitor janitor = new TckRun.Janitor(tck.home());
         DistributedSemaphore known = tck.client().semaphore(name);
-        // There are at most as many answers as requests, mostly far fewer: down to the first that is lost in greater
-        // steps. A
-        // call makes its changes at its end, so the last answers come first.
+        // A destroy gets fewer answers than it sends requests, so greater steps lead to the first one that is lost.
+        // A call makes its changes at its end, so the last answers come first.
         long before = route.proxy().messages(Direction.REQUESTS);
         admin.destroy(name);
         int most = (int) (route.proxy().messages(Direction.REQUESTS) - before);
